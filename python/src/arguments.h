@@ -81,6 +81,9 @@ struct Signature {
 inline constexpr std::size_t kMaxParameters = 16;
 
 /// One public name of a function. An op has one entry for each namespace, alias and method name it is known by.
+/// Each generated file functions_<n>.gen.cpp defines `std::span<const Export> exports_<n>()`; the generated header
+/// python/functions.gen.h declares them and `inline std::array<std::span<const Export>, N> all_exports()`, all in namespace
+/// lento::python.
 struct Export {
   const char* space;      ///< "lento", "linalg", "fft", "nn", "random", "special", "prim", or "Tensor" for a method
   const char* name;       ///< Python name
