@@ -1,0 +1,44 @@
+# The generated tree. `opgen` is built first and run over the catalogue (ops/*.yaml). It rewrites only the files that
+# change, so an edit of one entry recompiles little. The compiled files are a fixed list (opgen shards by a stable
+# rule), so nothing has to run at configure time.
+#
+# Sets LENTO_GENERATED_DIR (an include root), LENTO_GENERATED_<LAYER> (sources to compile in that layer) and makes the
+# target lento_generated that everything including generated headers depends on.
+set(LENTO_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+
+set(LENTO_GENERATED_IR ir/op_table.gen.cpp ir/attrs.gen.cpp ir/infer.gen.cpp)
+set(LENTO_GENERATED_OPS ops/elementwise.gen.cpp ops/primitives.gen.cpp)
+set(LENTO_GENERATED_REFERENCE reference/kernels.gen.cpp)
+set(LENTO_GENERATED_PYTHON)
+foreach(shard RANGE 3)
+  list(APPEND LENTO_GENERATED_OPS ops/composites_${shard}.gen.cpp)
+  list(APPEND LENTO_GENERATED_REFERENCE reference/elementwise_${shard}.gen.cpp)
+  list(APPEND LENTO_GENERATED_PYTHON python/functions_${shard}.gen.cpp)
+endforeach()
+
+add_custom_target(lento_generated)
+file(GLOB LENTO_CATALOGUE CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.yaml)
+if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tools/opgen)
+  set(compiled)
+  foreach(layer IR OPS REFERENCE PYTHON)
+    list(TRANSFORM LENTO_GENERATED_${layer} PREPEND ${LENTO_GENERATED_DIR}/)
+    list(APPEND compiled ${LENTO_GENERATED_${layer}})
+  endforeach()
+  set(stamp ${PROJECT_BINARY_DIR}/opgen.stamp)
+  add_custom_command(
+    OUTPUT ${stamp}
+    BYPRODUCTS ${compiled}
+    COMMAND opgen generate --ops ${PROJECT_SOURCE_DIR}/ops --out ${LENTO_GENERATED_DIR}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS opgen ${LENTO_CATALOGUE}
+    COMMENT "Generating from the op catalogue"
+    VERBATIM)
+  add_custom_target(lento_generate DEPENDS ${stamp})
+  add_dependencies(lento_generated lento_generate)
+else()
+  set(LENTO_GENERATED_IR)
+  set(LENTO_GENERATED_OPS)
+  set(LENTO_GENERATED_REFERENCE)
+  set(LENTO_GENERATED_PYTHON)
+endif()
