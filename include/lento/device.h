@@ -1,0 +1,39 @@
+// Device: where a tensor lives, as backend name and index: "reference:0".
+#pragma once
+
+#include <lento/export.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lento {
+
+/// A device is a small number that stands for a registered backend's device; equality is identity.
+class LENTO_API Device {
+ public:
+  /// The default device.
+  Device() = default;
+  /// Parses "reference", "reference:0". Throws DeviceError naming the devices there are.
+  explicit Device(std::string_view text);
+  static Device from_id(std::uint8_t id) {
+    Device device;
+    device.id_ = id;
+    return device;
+  }
+
+  std::uint8_t id() const { return id_; }
+  /// "reference:0".
+  std::string to_string() const;
+
+  friend bool operator==(Device, Device) = default;
+
+ private:
+  std::uint8_t id_ = 0;
+};
+
+/// Every device of every registered backend, in registration order.
+LENTO_API std::vector<Device> devices();
+
+}  // namespace lento

@@ -1,0 +1,80 @@
+// Indexing: what may stand between the brackets of `x[{...}]`, with NumPy's meaning.
+//
+//     x[{0, Slice{1, 5}, ellipsis, newaxis, mask}]
+//
+// Integers, slices, the ellipsis and new axes select a regular part (basic indexing); integer tensors select by position and
+// bool tensors by truth (advanced indexing). Everything is lazy except reading through a mask, whose number of true elements
+// is needed for the shape of the result and is evaluated (clause T10).
+#pragma once
+
+#include <lento/export.h>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <variant>
+
+namespace lento {
+
+class Tensor;
+class Operand;
+
+/// The elements start, start + step, … before stop, with Python's rules: negative bounds count from the end, bounds outside are
+/// clamped, what is left out means "from the first" or "to the last" in the direction of the step.
+struct Slice {
+  std::optional<std::int64_t> start = {};
+  std::optional<std::int64_t> stop = {};
+  std::optional<std::int64_t> step = {};
+};
+
+/// As many whole axes as are needed to index the rest; at most one in an index.
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis{};
+
+/// A new axis of length 1.
+struct NewAxis {};
+inline constexpr NewAxis newaxis{};
+
+/// One item of an index.
+class LENTO_API Index {
+ public:
+  /// A tensor is kept by a shared pointer so that this header does not need the definition of Tensor.
+  using Item = std::variant<std::int64_t, Slice, Ellipsis, NewAxis, bool, std::shared_ptr<const Tensor>>;
+
+  /// One position; the axis disappears. Negative counts from the end.
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Index(T position) : item_(static_cast<std::int64_t>(position)) {}
+  /// True selects everything along a new axis of length 1, false nothing along one of length 0.
+  template <std::same_as<bool> T>
+  Index(T selected) : item_(static_cast<bool>(selected)) {}
+  Index(Slice slice) : item_(slice) {}
+  Index(Ellipsis all) : item_(all) {}
+  Index(NewAxis axis) : item_(axis) {}
+  /// An integer tensor of positions, or a bool tensor that stands for as many axes as it has itself.
+  Index(const Tensor& positions);
+
+  const Item& item() const { return item_; }
+
+ private:
+  Item item_;
+};
+
+/// The selected part of `x`, lazily. Throws IndexError at once for what is known at the call: too many indices, an integer out of
+/// range, a mask of another shape, an index tensor that is neither integer nor bool; a position in a tensor that is out of range
+/// is an IndexError when the result is read.
+LENTO_API Tensor get_item(const Tensor& x, std::span<const Index> index,
+                          std::source_location site = std::source_location::current());
+
+/// `x` with the selected part replaced by `value`, which is broadcast to that part's shape and takes the dtype of `x`. Throws as
+/// get_item does, ShapeError when the value does not broadcast and DTypeError when its kind does not fit (a float into integers).
+/// Of several values for one position the last one counts. A mask with one value for all is a `where`; with a tensor of
+/// values their number must be that of the true elements, otherwise reading the result is a ValueError. Neither evaluates
+/// anything.
+LENTO_API Tensor set_item(const Tensor& x, std::span<const Index> index, const Operand& value,
+                          std::source_location site = std::source_location::current());
+
+}  // namespace lento

@@ -1,0 +1,50 @@
+// Buffer: a counted block of device memory. Tensors, leaves and exports share it by Ref.
+#pragma once
+
+#include <lento/export.h>
+
+#include "base/ref.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lento {
+
+class LENTO_API Buffer {
+ public:
+  /// Called once when the last holder lets go.
+  using Deleter = void (*)(void* data, std::size_t size, void* owner);
+
+  static Ref<Buffer> wrap(void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner);
+  static void destroy(Buffer* buffer);
+
+  void* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::uint8_t device() const { return device_; }
+  /// True when the caller's Ref is the only one: the memory may be written in place.
+  bool unique() const { return refs.load(std::memory_order_acquire) == 1; }
+
+  std::atomic<std::uint32_t> refs{1};
+  /// A tape's hint where it keeps this buffer among its leaves: tape serial << 32 | slot. Verified before use, so a
+  /// stale or racing value only costs a second slot.
+  std::atomic<std::uint64_t> leaf_hint{0};
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+  void* owner_ = nullptr;
+  Deleter deleter_ = nullptr;
+  std::uint8_t device_ = 0;
+};
+
+using BufferRef = Ref<Buffer>;
+
+/// Host memory aligned to 64 bytes; throws MemoryError. Counted in live_host_bytes().
+LENTO_API BufferRef allocate_host(std::size_t bytes, std::uint8_t device);
+/// Bytes of host buffers that are alive, and the most there were since the last reset of the peak.
+LENTO_API std::size_t live_host_bytes();
+LENTO_API std::size_t peak_host_bytes();
+LENTO_API void reset_peak_host_bytes();
+
+}  // namespace lento

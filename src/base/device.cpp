@@ -1,0 +1,59 @@
+#include <lento/device.h>
+
+#include "base/devices.h"
+#include "base/fail.h"
+
+#include <deque>
+#include <mutex>
+
+namespace lento {
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::deque<std::string> names;  // by id: "reference:0"
+};
+
+Table& table() {
+  static auto* devices = new Table;  // outlives static destructors
+  return *devices;
+}
+
+}  // namespace
+
+std::uint8_t add_device(std::string name) {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  devices.names.push_back(std::move(name));
+  return static_cast<std::uint8_t>(devices.names.size() - 1);
+}
+
+Device::Device(std::string_view text) {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  const std::string wanted = text.find(':') == std::string_view::npos ? std::string(text) + ":0" : std::string(text);
+  for (std::size_t i = 0; i < devices.names.size(); ++i) {
+    if (devices.names[i] == wanted) {
+      id_ = static_cast<std::uint8_t>(i);
+      return;
+    }
+  }
+  fail<DeviceError>("there is no device '{}'; the devices are: {}", text, fmt::join(devices.names, ", "));
+}
+
+std::string Device::to_string() const {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  return id_ < devices.names.size() ? devices.names[id_] : "unknown:" + std::to_string(id_);
+}
+
+std::vector<Device> devices() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::vector<Device> list;
+  for (std::size_t i = 0; i < all.names.size(); ++i) list.push_back(Device::from_id(static_cast<std::uint8_t>(i)));
+  return list;
+}
+
+}  // namespace lento

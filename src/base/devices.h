@@ -1,0 +1,12 @@
+// The table of device names; backends add to it when they register.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lento {
+
+/// Registers "name:index" and returns its id. Ids are dense, start at 0 and are never reused.
+std::uint8_t add_device(std::string name);
+
+}  // namespace lento

@@ -1,0 +1,60 @@
+#include "base/fail.h"
+
+#include "base/source.h"
+
+namespace lento {
+
+std::string complete_message(std::string text) {
+  const CallContext& context = call_context();
+  if (!context.op.empty()) text = fmt::format("{}: {}", context.op, text);
+  if (const std::string line = to_string(context.source); !line.empty()) text += ", at " + line;
+  return text;
+}
+
+void Error::raise(ErrorKind kind, const std::string& message) {
+  switch (kind) {
+    case ErrorKind::shape: throw ShapeError(message);
+    case ErrorKind::dtype: throw DTypeError(message);
+    case ErrorKind::device: throw DeviceError(message);
+    case ErrorKind::value: throw ValueError(message);
+    case ErrorKind::index: throw IndexError(message);
+    case ErrorKind::overflow: throw OverflowError(message);
+    case ErrorKind::memory: throw MemoryError(message);
+    case ErrorKind::linalg: throw LinAlgError(message);
+    case ErrorKind::backend: throw BackendError(message);
+    case ErrorKind::file: throw FileError(message);
+  }
+  throw BackendError(message);
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  if (shape.size() == 1) return fmt::format("({},)", shape[0]);
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+std::string dtype_set_text(DTypeSet set) {
+  struct Named {
+    DTypeSet set;
+    std::string_view text;
+  };
+  // Largest classes first, so that the fewest words describe the set.
+  constexpr Named kClasses[] = {
+      {kAny, "any dtype"},           {kNumeric, "numeric"},  {kReal, "real"},         {kInteger, "integer"},
+      {kFloating, "floating-point"}, {kComplex, "complex"},  {kSigned, "signed integer"},
+      {kUnsigned, "unsigned integer"}, {kBool, "bool"},
+  };
+  std::string text;
+  const auto add = [&text](std::string_view word) { text += (text.empty() ? "" : " or ") + std::string(word); };
+  for (const Named& named : kClasses) {
+    if (set != 0 && (set & named.set) == named.set) {
+      add(named.text);
+      set &= ~named.set;
+    }
+  }
+  for (int d = 0; d < kDTypeCount; ++d) {
+    if (contains(set, static_cast<DType>(d))) add(name(static_cast<DType>(d)));
+  }
+  return text;
+}
+
+}  // namespace lento
