@@ -17,8 +17,7 @@
 // argument out. For parameters flagged kOptional the `optional_…` getters map None to an empty optional.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "errors.h"
 
 #include <lento/device.h>
 #include <lento/dtype.h>
@@ -161,9 +160,6 @@ class Arguments {
   std::span<PyObject* const> rest_;              ///< positional arguments taken by a `tensors` or variadic parameter …
   std::size_t rest_index_ = kMaxParameters;      ///< … and that parameter's index
 };
-
-/// Thrown by C++ code when a Python exception is already set; the border lets it through unchanged.
-struct PythonError {};
 
 using Body = PyObject* (*)(const Arguments&);
 

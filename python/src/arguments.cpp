@@ -1,0 +1,374 @@
+#include "arguments.h"
+
+#include "classes.h"
+#include "convert.h"
+#include "source.h"
+#include "tensor_type.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace lento::python {
+namespace {
+
+bool is_required(const Parameter& parameter) { return (parameter.flags & (kDefaulted | kOptional)) == 0; }
+
+void intern_names(Signature& signature) {
+  if (signature.parameters.empty() || signature.parameters.front().interned != nullptr) return;
+  for (Parameter& parameter : signature.parameters) parameter.interned = PyUnicode_InternFromString(parameter.name);
+}
+
+// Index of the parameter with this name, or the number of parameters.
+std::size_t find(const Signature& signature, PyObject* name) {
+  const std::span<Parameter> parameters = signature.parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].interned == name) return i;
+  }
+  // Keyword names are nearly always interned; **{"axis": 0} with a computed name is not.
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (PyUnicode_Compare(parameters[i].interned, name) == 0) return i;
+  }
+  return parameters.size();
+}
+
+// As Python words it: "f() missing 2 required positional arguments: 'x' and 'axis'".
+void set_missing(const Signature& signature, const std::array<PyObject*, kMaxParameters>& slots) {
+  std::vector<std::string> missing;
+  bool keyword_only = false;
+  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    if (slots[i] != nullptr || !is_required(parameter)) continue;
+    missing.push_back("'" + std::string(parameter.name) + "'");
+    keyword_only = (parameter.flags & kKeywordOnly) != 0;
+  }
+  std::string list = missing[0];
+  for (std::size_t i = 1; i < missing.size(); ++i) {
+    const bool last = i + 1 == missing.size();
+    list += (last ? (missing.size() > 2 ? ", and " : " and ") : ", ") + missing[i];
+  }
+  PyErr_Format(PyExc_TypeError, "%s() missing %zu required %s argument%s: %s", signature.name, missing.size(),
+               keyword_only ? "keyword-only" : "positional", missing.size() == 1 ? "" : "s", list.c_str());
+}
+
+// An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
+PyRef as_sequence(PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object)) return PyRef::borrow(object);
+  if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || is_tensor(object)) return {};
+  if (!PySequence_Check(object) && Py_TYPE(object)->tp_iter == nullptr) return {};
+  PyRef list(PySequence_List(object));
+  if (!list) PyErr_Clear();  // a 0-d NumPy array has tp_iter and refuses
+  return list;
+}
+
+}  // namespace
+
+bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  signature_ = &signature;
+  const std::span<Parameter> parameters = signature.parameters;
+  std::fill_n(slots_.begin(), parameters.size(), nullptr);
+
+  std::size_t next = 0;
+  if (self != nullptr && is_tensor(self)) slots_[next++] = self;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (next >= parameters.size() || (parameters[next].flags & kKeywordOnly) != 0) {
+      const std::size_t given = static_cast<std::size_t>(count) + (self != nullptr && is_tensor(self) ? 1 : 0);
+      PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu were given", signature.name, next,
+                   next == 1 ? "" : "s", given);
+      return false;
+    }
+    const Parameter& parameter = parameters[next];
+    const bool takes_rest = (parameter.kind == Kind::tensors && is_tensor(args[i])) ||
+                            ((parameter.flags & kVariadic) != 0 && i + 1 < count && PyIndex_Check(args[i]) != 0);
+    if (takes_rest) {
+      const bool wants_tensor = parameter.kind == Kind::tensors;
+      const Py_ssize_t first = i;
+      while (i < count && (wants_tensor ? is_tensor(args[i]) : PyIndex_Check(args[i]) != 0)) ++i;
+      rest_ = std::span(args + first, static_cast<std::size_t>(i - first));
+      rest_index_ = next;
+      slots_[next++] = args[first];
+      --i;
+      continue;
+    }
+    slots_[next++] = args[i];
+  }
+
+  if (names != nullptr) {
+    intern_names(signature);
+    const Py_ssize_t keywords = PyTuple_GET_SIZE(names);
+    for (Py_ssize_t k = 0; k < keywords; ++k) {
+      PyObject* name = PyTuple_GET_ITEM(names, k);
+      const std::size_t index = find(signature, name);
+      if (index == parameters.size()) {
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", signature.name, name);
+        return false;
+      }
+      if (slots_[index] != nullptr) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", signature.name, name);
+        return false;
+      }
+      slots_[index] = args[count + k];
+    }
+  }
+
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (slots_[i] == nullptr && is_required(parameters[i])) {
+      set_missing(signature, slots_);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Arguments::wrong_type(std::size_t index, const char* expected) const {
+  const Parameter& parameter = signature_->parameters[index];
+  PyObject* object = slots_[index];
+  raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s", signature_->name, parameter.name, expected,
+        (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name);
+}
+
+void Arguments::wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const {
+  raise(PyExc_TypeError, "%s(): argument '%s' must be %s, but element %zd is %s", signature_->name,
+        signature_->parameters[index].name, expected, at, Py_TYPE(element)->tp_name);
+}
+
+const Tensor& Arguments::tensor(std::size_t index) const {
+  if (!is_tensor(slots_[index])) wrong_type(index, "Tensor");
+  return tensor_of(slots_[index]);
+}
+
+std::optional<Tensor> Arguments::optional_tensor(std::size_t index) const {
+  if (absent_or_none(index)) return std::nullopt;
+  return tensor(index);
+}
+
+std::vector<Tensor> Arguments::tensors(std::size_t index) const {
+  std::vector<Tensor> result;
+  if (rest_index_ == index) {
+    for (PyObject* item : rest_) result.push_back(tensor_of(item));
+    return result;
+  }
+  if (absent(index)) return result;
+  const PyRef sequence = as_sequence(slots_[index]);
+  if (!sequence) wrong_type(index, "a sequence of tensors");
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    if (!is_tensor(item)) wrong_element(index, "a sequence of tensors", item, i);
+    result.push_back(tensor_of(item));
+  }
+  return result;
+}
+
+std::optional<std::vector<Tensor>> Arguments::optional_tensors(std::size_t index) const {
+  if (absent_or_none(index)) return std::nullopt;
+  return tensors(index);
+}
+
+Operand Arguments::operand(std::size_t index) const {
+  if (is_tensor(slots_[index])) return Operand(tensor_of(slots_[index]));
+  if (const auto scalar = to_scalar(slots_[index])) return Operand(*scalar);
+  wrong_type(index, "Tensor or a number");
+}
+
+Operand Arguments::operand(std::size_t index, const Scalar& fallback) const {
+  return absent(index) ? Operand(fallback) : operand(index);
+}
+
+std::optional<Operand> Arguments::optional_operand(std::size_t index) const {
+  if (absent_or_none(index)) return std::nullopt;
+  return operand(index);
+}
+
+Scalar Arguments::number(std::size_t index) const {
+  if (const auto scalar = to_scalar(slots_[index])) return *scalar;
+  if (is_tensor(slots_[index])) return read_scalar(tensor_of(slots_[index]));
+  wrong_type(index, "a number");
+}
+
+Scalar Arguments::number(std::size_t index, const Scalar& fallback) const { return absent(index) ? fallback : number(index); }
+
+std::optional<Scalar> Arguments::optional_number(std::size_t index, std::optional<Scalar> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return number(index);
+}
+
+std::vector<Scalar> Arguments::numbers(std::size_t index) const {
+  std::vector<Scalar> result;
+  if (const auto scalar = to_scalar(slots_[index])) return {*scalar};
+  const PyRef sequence = as_sequence(slots_[index]);
+  if (!sequence) wrong_type(index, "a number or a sequence of numbers");
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    const auto scalar = to_scalar(item);
+    if (!scalar) wrong_element(index, "a sequence of numbers", item, i);
+    result.push_back(*scalar);
+  }
+  return result;
+}
+
+std::vector<Scalar> Arguments::numbers(std::size_t index, std::vector<Scalar> fallback) const {
+  return absent(index) ? std::move(fallback) : numbers(index);
+}
+
+std::int64_t Arguments::integer(std::size_t index) const {
+  if (const auto value = to_int(slots_[index])) return *value;
+  wrong_type(index, "int");
+}
+
+std::int64_t Arguments::integer(std::size_t index, std::int64_t fallback) const { return absent(index) ? fallback : integer(index); }
+
+std::optional<std::int64_t> Arguments::optional_integer(std::size_t index, std::optional<std::int64_t> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return integer(index);
+}
+
+Ints Arguments::integers(std::size_t index) const {
+  Ints result;
+  if (rest_index_ == index) {
+    for (PyObject* item : rest_) {
+      const auto value = to_int(item);
+      if (!value) wrong_element(index, "ints", item, static_cast<Py_ssize_t>(result.size()));
+      result.push_back(*value);
+    }
+    return result;
+  }
+  if (const auto value = to_int(slots_[index])) return {*value};
+  const PyRef sequence = as_sequence(slots_[index]);
+  if (!sequence) wrong_type(index, "int or a sequence of ints");
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    const auto value = to_int(item);
+    if (!value) wrong_element(index, "a sequence of ints", item, i);
+    result.push_back(*value);
+  }
+  return result;
+}
+
+Ints Arguments::integers(std::size_t index, Ints fallback) const { return absent(index) ? fallback : integers(index); }
+
+std::optional<Ints> Arguments::optional_integers(std::size_t index, std::optional<Ints> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return integers(index);
+}
+
+double Arguments::real(std::size_t index) const {
+  const auto scalar = to_scalar(slots_[index]);
+  if (!scalar || scalar->is_bool() || scalar->is_complex()) wrong_type(index, "float");
+  return scalar->to<double>();
+}
+
+double Arguments::real(std::size_t index, double fallback) const { return absent(index) ? fallback : real(index); }
+
+std::optional<double> Arguments::optional_real(std::size_t index, std::optional<double> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return real(index);
+}
+
+bool Arguments::boolean(std::size_t index) const {
+  PyObject* object = slots_[index];
+  if (PyBool_Check(object)) return object == Py_True;
+  const auto scalar = to_scalar(object);  // np.True_
+  if (!scalar || !scalar->is_bool()) wrong_type(index, "bool");
+  return scalar->to<bool>();
+}
+
+bool Arguments::boolean(std::size_t index, bool fallback) const { return absent(index) ? fallback : boolean(index); }
+
+std::optional<bool> Arguments::optional_boolean(std::size_t index, std::optional<bool> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return boolean(index);
+}
+
+DType Arguments::dtype(std::size_t index) const {
+  if (const auto dtype = to_dtype(slots_[index])) return *dtype;
+  wrong_type(index, "a dtype");
+}
+
+DType Arguments::dtype(std::size_t index, DType fallback) const { return absent(index) ? fallback : dtype(index); }
+
+std::optional<DType> Arguments::optional_dtype(std::size_t index, std::optional<DType> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return dtype(index);
+}
+
+Device Arguments::device(std::size_t index) const {
+  if (const auto device = to_device(slots_[index])) return *device;
+  wrong_type(index, "Device or str");
+}
+
+std::optional<Device> Arguments::optional_device(std::size_t index) const {
+  if (absent_or_none(index)) return std::nullopt;
+  return device(index);
+}
+
+std::string_view Arguments::string(std::size_t index) const {
+  if (const auto text = to_string_view(slots_[index])) return *text;
+  wrong_type(index, "str");
+}
+
+std::string_view Arguments::string(std::size_t index, std::string_view fallback) const {
+  return absent(index) ? fallback : string(index);
+}
+
+std::optional<std::string_view> Arguments::optional_string(std::size_t index, std::optional<std::string_view> fallback) const {
+  if (absent(index)) return fallback;
+  if (slots_[index] == Py_None) return std::nullopt;
+  return string(index);
+}
+
+Generator* Arguments::generator(std::size_t index) const {
+  if (absent_or_none(index)) return nullptr;
+  if (Generator* generator = generator_value(slots_[index])) return generator;
+  wrong_type(index, "Generator");
+}
+
+PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
+               Body body) noexcept {
+  try {
+    Arguments arguments;
+    if (!arguments.bind(signature, self, args, count, names)) return nullptr;
+    const PythonSourceScope source;
+    return body(arguments);
+  } catch (...) {
+    return set_exception();
+  }
+}
+
+PyObject* wrap(std::vector<Tensor> tensors) {
+  PyRef tuple = own(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), checked(wrap(std::move(tensors[i]))));
+  }
+  return tuple.release();
+}
+
+PyObject* wrap_results(Signature& signature, std::span<Tensor> tensors) {
+  if (signature.result_type == nullptr) {
+    const PyRef fields = own(PyList_New(0));
+    for (const char* name : signature.results) {
+      const PyRef text = own(PyUnicode_FromString(name));
+      if (PyList_Append(fields.get(), text.get()) < 0) throw PythonError{};
+    }
+    // namedtuple is Python's own; C struct sequences have neither _fields nor _replace.
+    const PyRef collections = own(PyImport_ImportModule("collections"));
+    const std::string type_name = std::string(signature.name) + "_result";
+    signature.result_type = checked(
+        PyObject_CallMethod(collections.get(), "namedtuple", "sO", type_name.c_str(), fields.get()));
+  }
+  PyRef arguments = own(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), checked(wrap(std::move(tensors[i]))));
+  }
+  return checked(PyObject_CallObject(signature.result_type, arguments.get()));
+}
+
+}  // namespace lento::python

@@ -1,0 +1,195 @@
+#include "convert.h"
+
+#include "classes.h"
+
+#include <complex>
+
+namespace lento::python {
+namespace {
+
+// NumPy is optional: its types are looked up once somebody has imported it. Checking sys.modules is a dictionary look-up, and
+// happens only for objects that are no Python number.
+struct NumpyTypes {
+  PyObject* generic = nullptr;
+  PyObject* ndarray = nullptr;
+  PyObject* dtype = nullptr;
+};
+
+const NumpyTypes& numpy_types() {
+  static NumpyTypes types;
+  if (types.generic != nullptr) return types;
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* numpy = PyDict_GetItemString(modules, "numpy");
+  // A half-imported NumPy has no types yet.
+  if (numpy == nullptr || PyObject_HasAttrString(numpy, "ndarray") == 0) return types;
+  PyObject* generic = PyObject_GetAttrString(numpy, "generic");
+  types.ndarray = PyObject_GetAttrString(numpy, "ndarray");
+  types.dtype = PyObject_GetAttrString(numpy, "dtype");
+  types.generic = generic;
+  PyErr_Clear();
+  return types;
+}
+
+Scalar from_long(PyObject* object) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) {
+    if (value == -1 && PyErr_Occurred() != nullptr) throw PythonError{};
+    return Scalar(static_cast<std::int64_t>(value));
+  }
+  if (overflow > 0) {
+    const unsigned long long large = PyLong_AsUnsignedLongLong(object);
+    if (PyErr_Occurred() == nullptr) return Scalar(static_cast<std::uint64_t>(large));
+    PyErr_Clear();
+  }
+  raise(PyExc_OverflowError, "Python integer %S is out of bounds for int64 and uint64", object);
+}
+
+// dtype.kind of a NumPy scalar, '\0' when it has none.
+char numpy_kind(PyObject* scalar) {
+  const PyRef dtype(PyObject_GetAttrString(scalar, "dtype"));
+  const PyRef kind(dtype ? PyObject_GetAttrString(dtype.get(), "kind") : nullptr);
+  if (!kind || !PyUnicode_Check(kind.get())) {
+    PyErr_Clear();
+    return '\0';
+  }
+  return static_cast<char>(PyUnicode_ReadChar(kind.get(), 0));
+}
+
+std::optional<Scalar> from_numpy_scalar(PyObject* object) {
+  switch (numpy_kind(object)) {
+    case 'b': {
+      const int truth = PyObject_IsTrue(object);
+      if (truth < 0) throw PythonError{};
+      return Scalar(truth != 0);
+    }
+    case 'i':
+    case 'u': {
+      const PyRef index = own(PyNumber_Index(object));
+      return from_long(index.get());
+    }
+    case 'c': {
+      const Py_complex value = PyComplex_AsCComplex(object);
+      if (value.real == -1.0 && PyErr_Occurred() != nullptr) throw PythonError{};
+      return Scalar(std::complex<double>(value.real, value.imag));
+    }
+    case 'f':
+    case 'V': {  // ml_dtypes.bfloat16 calls itself a void type
+      const double value = PyFloat_AsDouble(object);
+      if (value == -1.0 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return std::nullopt;
+      }
+      return Scalar(value);
+    }
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+PyObject* numpy_generic() { return numpy_types().generic; }
+
+bool is_numpy_array(PyObject* object) {
+  PyObject* type = numpy_types().ndarray;
+  return type != nullptr && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
+}
+
+std::optional<Scalar> to_scalar(PyObject* object) {
+  if (PyFloat_CheckExact(object)) return Scalar(PyFloat_AS_DOUBLE(object));
+  if (PyBool_Check(object)) return Scalar(object == Py_True);
+  if (PyLong_Check(object)) return from_long(object);
+  if (PyFloat_Check(object)) return Scalar(PyFloat_AS_DOUBLE(object));
+  if (PyComplex_Check(object)) {
+    const Py_complex value = PyComplex_AsCComplex(object);
+    return Scalar(std::complex<double>(value.real, value.imag));
+  }
+  PyObject* generic = numpy_generic();
+  if (generic != nullptr && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic))) {
+    return from_numpy_scalar(object);
+  }
+  return std::nullopt;
+}
+
+PyObject* from_scalar(const Scalar& scalar) {
+  switch (scalar.kind()) {
+    case Scalar::Kind::bool_: return PyBool_FromLong(scalar.to<bool>() ? 1 : 0);
+    case Scalar::Kind::int_: return PyLong_FromLongLong(scalar.to<std::int64_t>());
+    case Scalar::Kind::uint_: return PyLong_FromUnsignedLongLong(scalar.to<std::uint64_t>());
+    case Scalar::Kind::float_: return PyFloat_FromDouble(scalar.to<double>());
+    case Scalar::Kind::complex_: {
+      const auto value = scalar.to<std::complex<double>>();
+      return PyComplex_FromDoubles(value.real(), value.imag());
+    }
+  }
+  return nullptr;
+}
+
+std::optional<std::int64_t> to_int(PyObject* object) {
+  if (PyBool_Check(object) || !PyIndex_Check(object)) return std::nullopt;
+  const PyRef index(PyNumber_Index(object));
+  if (!index) {
+    // An object may have the slot and refuse (a NumPy array of floats): then it is no int.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError{};
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const long long value = PyLong_AsLongLong(index.get());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw PythonError{};
+  return value;
+}
+
+PyObject* from_ints(std::span<const std::int64_t> values) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(values.size()));
+  if (tuple == nullptr) return nullptr;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyObject* item = PyLong_FromLongLong(values[i]);
+    if (item == nullptr) {
+      Py_DECREF(tuple);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple;
+}
+
+std::optional<std::string_view> to_string_view(PyObject* object) {
+  if (!PyUnicode_Check(object)) return std::nullopt;
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) throw PythonError{};
+  return std::string_view(text, static_cast<std::size_t>(size));
+}
+
+std::optional<DType> to_dtype(PyObject* object) {
+  if (const DType* own_dtype = dtype_value(object)) return *own_dtype;
+  if (const auto text = to_string_view(object)) {
+    if (const auto found = dtype_from_name(*text)) return found;
+    raise(PyExc_TypeError, "unknown dtype %R", object);
+  }
+  if (PyType_Check(object)) {
+    if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return kDefaultFloat;
+    if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return kDefaultInt;
+    if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::bool_;
+    if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return kDefaultComplex;
+  }
+  const NumpyTypes& numpy = numpy_types();
+  if (numpy.dtype == nullptr) return std::nullopt;
+  const bool is_dtype = PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy.dtype));
+  const bool is_scalar_type =
+      PyType_Check(object) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object), reinterpret_cast<PyTypeObject*>(numpy.generic));
+  if (!is_dtype && !is_scalar_type) return std::nullopt;
+  const PyRef dtype = is_dtype ? PyRef::borrow(object) : own(PyObject_CallOneArg(numpy.dtype, object));
+  const PyRef name = own(PyObject_GetAttrString(dtype.get(), "name"));
+  const auto text = to_string_view(name.get());
+  if (const auto found = text ? dtype_from_name(*text) : std::nullopt) return found;
+  raise(PyExc_TypeError, "Lento has no dtype for NumPy's %S", dtype.get());
+}
+
+std::optional<Device> to_device(PyObject* object) {
+  if (const Device* device = device_value(object)) return *device;
+  if (const auto text = to_string_view(object)) return Device(*text);
+  return std::nullopt;
+}
+
+}  // namespace lento::python

@@ -1,0 +1,48 @@
+// Conversions between Python objects and Lento's small value types: numbers, ints, dtypes, devices.
+#pragma once
+
+#include "errors.h"
+
+#include <lento/device.h>
+#include <lento/dtype.h>
+#include <lento/ints.h>
+#include <lento/scalar.h>
+
+#include <optional>
+#include <string>
+
+namespace lento::python {
+
+/// A Python or NumPy scalar as a weak number; nothing when `object` is not a number (no exception is set then). An int
+/// outside the range of int64 and uint64 raises OverflowError (throws PythonError).
+std::optional<Scalar> to_scalar(PyObject* object);
+
+/// A number as the Python object of its kind: bool, int, float or complex.
+PyObject* from_scalar(const Scalar& scalar);
+
+/// An int (or NumPy integer, or anything with __index__ but bool); nothing when it is none.
+std::optional<std::int64_t> to_int(PyObject* object);
+
+/// A shape as a tuple of ints (new reference).
+PyObject* from_ints(std::span<const std::int64_t> values);
+
+/// lento.float32, np.float32, np.dtype("float32"), "float32", float, int, bool, complex; nothing when it is none of these.
+/// Throws TypeError for a dtype that Lento does not have, such as np.str_.
+std::optional<DType> to_dtype(PyObject* object);
+
+/// The one object for a dtype: `x.dtype is lento.float32` (new reference).
+PyObject* from_dtype(DType dtype);
+
+/// lento.Device or "cpu:0"; nothing when it is neither. Throws DeviceError when there is no such device.
+std::optional<Device> to_device(PyObject* object);
+PyObject* from_device(Device device);
+
+/// A str as UTF-8; nothing when it is none.
+std::optional<std::string_view> to_string_view(PyObject* object);
+
+/// numpy.generic, or null while NumPy has not been imported by anybody (borrowed).
+PyObject* numpy_generic();
+/// True for numpy.ndarray instances; false while NumPy has not been imported.
+bool is_numpy_array(PyObject* object);
+
+}  // namespace lento::python

@@ -1,0 +1,70 @@
+#include "errors.h"
+
+#include <array>
+#include <new>
+#include <string>
+
+namespace lento::python {
+namespace {
+
+constexpr int kKindCount = static_cast<int>(ErrorKind::file) + 1;
+
+PyObject* base_class = nullptr;
+std::array<PyObject*, kKindCount> classes = {};
+
+struct ClassSpec {
+  ErrorKind kind;
+  const char* name;
+  PyObject** builtin;  // the exception Python users expect to catch
+  const char* doc;
+};
+
+const ClassSpec kClasses[] = {
+    {ErrorKind::shape, "ShapeError", &PyExc_ValueError, "Shapes do not fit the operation."},
+    {ErrorKind::dtype, "DTypeError", &PyExc_TypeError, "Element types do not fit the operation."},
+    {ErrorKind::device, "DeviceError", &PyExc_ValueError, "Operands on different devices, or no such device."},
+    {ErrorKind::value, "ValueError", &PyExc_ValueError, "An argument has a value that makes no sense."},
+    {ErrorKind::index, "IndexError", &PyExc_IndexError, "An index is out of range."},
+    {ErrorKind::overflow, "OverflowError", &PyExc_OverflowError, "A number does not fit the element type."},
+    {ErrorKind::memory, "MemoryError", &PyExc_MemoryError, "There is not enough memory."},
+    {ErrorKind::linalg, "LinAlgError", &PyExc_ValueError, "A matrix has no such decomposition or solution."},
+    {ErrorKind::backend, "BackendError", &PyExc_RuntimeError, "A backend failed."},
+    {ErrorKind::file, "FileError", &PyExc_OSError, "A file is missing, unreadable or malformed."},
+};
+
+}  // namespace
+
+bool add_errors(PyObject* module) {
+  base_class = PyErr_NewExceptionWithDoc("lento.errors.Error", "Base of the errors that Lento raises on purpose.", nullptr, nullptr);
+  if (base_class == nullptr || PyModule_AddObjectRef(module, "Error", base_class) < 0) return false;
+  for (const ClassSpec& spec : kClasses) {
+    PyObject* bases = PyTuple_Pack(2, base_class, *spec.builtin);
+    if (bases == nullptr) return false;
+    const std::string name = std::string("lento.errors.") + spec.name;
+    PyObject* made = PyErr_NewExceptionWithDoc(name.c_str(), spec.doc, bases, nullptr);
+    Py_DECREF(bases);
+    if (made == nullptr || PyModule_AddObjectRef(module, spec.name, made) < 0) return false;
+    classes[static_cast<int>(spec.kind)] = made;
+  }
+  return true;
+}
+
+PyObject* exception_class(ErrorKind kind) { return classes[static_cast<int>(kind)]; }
+
+PyObject* set_exception() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const Error& error) {
+    PyErr_SetString(exception_class(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+  return nullptr;
+}
+
+}  // namespace lento::python

@@ -1,0 +1,68 @@
+// Errors at the border: Lento's error family as Python exception classes, and the translation of C++ exceptions into them.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <lento/error.h>
+
+namespace lento::python {
+
+/// Thrown by C++ code when a Python exception is already set; the border lets it through unchanged.
+struct PythonError {};
+
+/// Makes the exception classes and puts them into `module` (lento._core). False with an exception set on failure.
+bool add_errors(PyObject* module);
+
+/// Sets the Python exception for the C++ exception being handled. Call it inside a catch block; returns null.
+PyObject* set_exception() noexcept;
+
+/// The Python class raised for errors of this kind (borrowed).
+PyObject* exception_class(ErrorKind kind);
+
+/// Throws PythonError when `object` is null (a failed C API call); else returns it.
+inline PyObject* checked(PyObject* object) {
+  if (object == nullptr) throw PythonError{};
+  return object;
+}
+
+/// Sets `type` with a printf-style message and throws PythonError.
+template <class... Args>
+[[noreturn]] void raise(PyObject* type, const char* format, Args... args) {
+  PyErr_Format(type, format, args...);
+  throw PythonError{};
+}
+
+/// An owned reference.
+class PyRef {
+ public:
+  PyRef() = default;
+  explicit PyRef(PyObject* owned) : object_(owned) {}
+  PyRef(PyRef&& other) noexcept : object_(other.release()) {}
+  PyRef& operator=(PyRef&& other) noexcept {
+    PyObject* old = object_;
+    object_ = other.release();
+    Py_XDECREF(old);
+    return *this;
+  }
+  PyRef(const PyRef&) = delete;
+  ~PyRef() { Py_XDECREF(object_); }
+
+  static PyRef borrow(PyObject* object) { return PyRef(Py_XNewRef(object)); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() {
+    PyObject* object = object_;
+    object_ = nullptr;
+    return object;
+  }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+/// An owned reference to the result of a C API call; throws PythonError when that failed.
+inline PyRef own(PyObject* object) { return PyRef(checked(object)); }
+
+}  // namespace lento::python
