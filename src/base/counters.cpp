@@ -1,0 +1,106 @@
+#include "base/counters.h"
+
+#include "base/fail.h"
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace lento {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<std::string, CounterId> ids;
+  std::vector<std::string> names;
+  std::vector<CounterBlock*> blocks;    // of living threads
+  CounterBlock retired;                 // sums of threads that ended
+  CounterBlock baseline;                // what had been counted at the last reset
+};
+
+Registry& registry() {
+  static auto* counters = new Registry;  // threads may still count while the process exits
+  return *counters;
+}
+
+/// Set once the thread's BlockOwner is gone; trivially destructible, so it can still be read then.
+constinit thread_local bool thread_ended = false;
+
+/// Folds a thread's counts into the retired ones when the thread ends.
+struct BlockOwner {
+  std::unique_ptr<CounterBlock> block;
+
+  ~BlockOwner() {
+    if (block == nullptr) return;
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    for (CounterId i = 0; i < kMaxCounters; ++i) all.retired.values[i] += block->values[i];
+    std::erase(all.blocks, block.get());
+    current_counters = nullptr;
+    thread_ended = true;
+  }
+};
+
+/// Needs the registry's lock.
+std::uint64_t total(const Registry& all, CounterId id) {
+  std::uint64_t sum = all.retired.values[id];
+  for (const CounterBlock* block : all.blocks) sum += __atomic_load_n(&block->values[id], __ATOMIC_RELAXED);
+  return sum;
+}
+
+}  // namespace
+
+constinit thread_local CounterBlock* current_counters = nullptr;
+
+CounterBlock* make_counter_block() {
+  auto block = std::make_unique<CounterBlock>();
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  current_counters = block.get();
+  all.blocks.push_back(block.get());
+  if (thread_ended) {
+    // A count from a destructor that runs after ours: this block is never folded, so it must live on.
+    return block.release();
+  }
+  static thread_local BlockOwner owner;
+  owner.block = std::move(block);
+  return current_counters;
+}
+
+CounterId counter_id(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (const auto it = all.ids.find(std::string(name)); it != all.ids.end()) return it->second;
+  if (all.names.size() == kMaxCounters) fail<BackendError>("there are already {} counters", kMaxCounters);
+  const auto id = static_cast<CounterId>(all.names.size());
+  all.names.emplace_back(name);
+  all.ids.emplace(name, id);
+  return id;
+}
+
+std::uint64_t counter_value(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto it = all.ids.find(std::string(name));
+  return it == all.ids.end() ? 0 : total(all, it->second) - all.baseline.values[it->second];
+}
+
+std::map<std::string, std::uint64_t> counter_values() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::map<std::string, std::uint64_t> values;
+  for (CounterId id = 0; id < all.names.size(); ++id) {
+    if (const std::uint64_t value = total(all, id) - all.baseline.values[id]; value != 0) values[all.names[id]] = value;
+  }
+  return values;
+}
+
+void reset_counters() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (CounterId id = 0; id < kMaxCounters; ++id) all.baseline.values[id] = total(all, id);
+}
+
+}  // namespace lento

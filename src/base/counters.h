@@ -1,0 +1,43 @@
+// Counters that are always on: an add is a thread-local increment; reading sums over threads.
+#pragma once
+
+#include <lento/export.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lento {
+
+/// Dense index of a counter; the same name always has the same one.
+using CounterId = std::uint32_t;
+
+inline constexpr CounterId kMaxCounters = 2048;
+
+/// Finds or makes the counter of this name. Throws BackendError past kMaxCounters.
+LENTO_API CounterId counter_id(std::string_view name);
+
+/// One thread's values. Only its thread writes them; readers add them up, so they are relaxed atomics.
+struct CounterBlock {
+  std::uint64_t values[kMaxCounters] = {};
+};
+
+/// The calling thread's block, or null before its first count.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local CounterBlock* current_counters;
+CounterBlock* make_counter_block();
+
+inline void count(CounterId id, std::uint64_t n = 1) {
+  CounterBlock* block = current_counters;
+  if (block == nullptr) [[unlikely]] block = make_counter_block();
+  // A single writer: load and store need not be one atomic operation.
+  __atomic_store_n(&block->values[id], __atomic_load_n(&block->values[id], __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
+/// The sum over all threads since the last reset.
+LENTO_API std::uint64_t counter_value(std::string_view name);
+/// Every counter that is not zero, by name.
+LENTO_API std::map<std::string, std::uint64_t> counter_values();
+LENTO_API void reset_counters();
+
+}  // namespace lento

@@ -1,0 +1,17 @@
+// Interned attributes: the structural arguments of a record (axes, sizes, modes) as a flat list of integers.
+// The generated ir/attrs.gen.h gives each op a struct with named members on top of this.
+#pragma once
+
+#include <lento/export.h>
+
+#include <cstdint>
+#include <span>
+
+namespace lento {
+
+enum class AttrsId : std::uint32_t {};  // AttrsId{} is "no attributes"
+
+LENTO_API AttrsId intern_attrs(std::span<const std::int64_t> values);
+LENTO_API std::span<const std::int64_t> attrs_of(AttrsId id);
+
+}  // namespace lento

@@ -1,0 +1,55 @@
+// Graph: what the compiler, the printers and the verifier read: an immutable list of records in single-assignment
+// form, cut out of a tape (or parsed from text). Node i may only use nodes before i, inputs and scalars.
+#pragma once
+
+#include <lento/dtype.h>
+#include <lento/export.h>
+
+#include "base/source.h"
+#include "ir/record.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lento {
+
+struct GraphInput {
+  DType dtype = DType::float32;
+  ShapeId shape{};
+  friend bool operator==(const GraphInput&, const GraphInput&) = default;
+};
+
+class LENTO_API Graph {
+ public:
+  // Operands of a record refer to `nodes` (record), `inputs` (leaf) and `scalars` (scalar).
+  std::vector<Record> nodes;
+  std::vector<Source> sources;             // one a node
+  std::vector<GraphInput> inputs;          // buffers given at run time
+  std::vector<ScalarArgument> scalars;     // numbers given at run time, with the values of this trace
+  std::vector<OperandRef> operand_lists;   // operands of records that have more than three
+  std::vector<std::uint32_t> outputs;      // nodes whose values are wanted, in creation order
+
+  /// All operands of a record of this graph, wherever they are kept.
+  std::span<const OperandRef> operands(const Record& record) const {
+    if (record.operand_count != Record::kOperandList) return {record.operands, record.operand_count};
+    return {operand_lists.data() + record.operands[0].bits, record.operands[1].bits};
+  }
+  /// dtype and shape of an operand; a scalar has shape ().
+  Meta meta_of(OperandRef operand) const;
+};
+
+/// Checks every rule of the form: operands come earlier, arities and kinds fit the op, re-inferred dtypes and shapes
+/// equal the recorded ones, results follow their op, outputs exist. Throws BackendError naming node and rule.
+LENTO_API void verify(const Graph& graph);
+
+enum class GraphFormat : std::uint8_t { text, dot, json };
+
+/// text: one node a line, stable numbering, types, source; dot: Graphviz; json: one object, documented in docs/ir.md.
+LENTO_API std::string to_string(const Graph& graph, GraphFormat format = GraphFormat::text);
+/// Reads the text form back. Throws ValueError with line and column. parse_graph(to_string(g)) prints the same text.
+LENTO_API Graph parse_graph(std::string_view text);
+
+}  // namespace lento

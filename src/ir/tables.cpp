@@ -1,0 +1,28 @@
+#include "base/interner.h"
+#include "ir/attrs.h"
+#include "ir/shape_table.h"
+
+namespace lento {
+
+namespace {
+
+// Never destroyed: other threads may still look ids up while the process exits.
+IntListTable& shapes() {
+  static auto* table = new IntListTable;
+  return *table;
+}
+
+IntListTable& attributes() {
+  static auto* table = new IntListTable;
+  return *table;
+}
+
+}  // namespace
+
+ShapeId intern_shape(std::span<const std::int64_t> shape) { return ShapeId{shapes().intern(shape)}; }
+const Shape& shape_of(ShapeId id) { return shapes().get(static_cast<std::uint32_t>(id)); }
+
+AttrsId intern_attrs(std::span<const std::int64_t> values) { return AttrsId{attributes().intern(values)}; }
+std::span<const std::int64_t> attrs_of(AttrsId id) { return attributes().get(static_cast<std::uint32_t>(id)).span(); }
+
+}  // namespace lento
