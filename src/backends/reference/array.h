@@ -12,6 +12,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace lento::reference {
 
@@ -48,9 +49,12 @@ class KernelOperand {
   KernelOperand(const Array& array) : data_(array.data()), dtype_(array.dtype()), shape_(&array.shape()) {}
   KernelOperand(const Scalar& number, DType dtype) : dtype_(dtype) { number.write(dtype, number_); }
 
-  const void* data() const { return data_ != nullptr || shape_ != nullptr ? data_ : number_; }
+  const void* data() const { return shape_ != nullptr ? data_ : number_; }
   DType dtype() const { return dtype_; }
-  std::span<const std::int64_t> shape() const { return shape_ != nullptr ? shape_->span() : std::span<const std::int64_t>(); }
+  /// () for a number.
+  std::span<const std::int64_t> shape() const {
+    return shape_ != nullptr ? shape_->span() : std::span<const std::int64_t>();
+  }
 
  private:
   const void* data_ = nullptr;
@@ -66,7 +70,8 @@ inline Ints row_major_strides(std::span<const std::int64_t> shape) {
   return strides;
 }
 
-/// Strides with which an operand of shape `from` is read while walking over `to`: 0 along axes that it is repeated over.
+/// Strides with which an operand of shape `from` is read while walking over `to`: 0 along axes that it is repeated
+/// over.
 inline Ints broadcast_strides(std::span<const std::int64_t> from, std::span<const std::int64_t> to) {
   const Ints own = row_major_strides(from);
   Ints strides(to.size(), 0);
