@@ -18,3 +18,23 @@ set_target_properties(lento PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+# The Python package carries a copy of the library beside its extension; everything else is the component
+# "development": the library, its headers and the package that find_package(lento) reads.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lento)
+install(TARGETS lento EXPORT lentoTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  NAMELINK_COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lento DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development FILES_MATCHING PATTERN *.h)
+install(DIRECTORY ${LENTO_GENERATED_DIR}/lento DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development FILES_MATCHING PATTERN *.gen.h PATTERN *.gen.inc)
+install(FILES ${PROJECT_BINARY_DIR}/config/lento/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lento
+  COMPONENT development)
+install(EXPORT lentoTargets NAMESPACE lento:: DESTINATION ${package_folder} COMPONENT development)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lentoConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/config/lentoConfig.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/config/lentoConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/config/lentoConfig.cmake ${PROJECT_BINARY_DIR}/config/lentoConfigVersion.cmake
+  DESTINATION ${package_folder} COMPONENT development)

@@ -1,0 +1,58 @@
+# The front door. Each target sets up what it needs; `make help` lists them.
+PRESET ?= release
+BUILD := build/$(PRESET)
+PYTHON := .venv/bin/python
+# Where the Python package of this build is.
+PACKAGE := PYTHONPATH=$(BUILD)/python
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-cpp test-python test-peers bench lint format sanitize docs install clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
+	  while IFS='	' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
+
+setup: ## install missing system packages, make .venv
+	@scripts/setup
+
+build: setup ## build the library, the Python package, tests and benchmarks (PRESET=release|debug|asan|tsan)
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
+	@cmake --build $(BUILD)
+
+demo: build ## build and run the showcase
+	@$(PACKAGE) $(PYTHON) examples/demo.py
+
+test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
+
+test-cpp: build
+	@ctest --preset $(PRESET)
+
+test-python: build
+	@$(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
+
+test-peers: build ## compare with PyTorch, in an environment of its own (large download)
+	@scripts/setup-peers
+	@$(PACKAGE) .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
+
+bench: build ## run the benchmarks
+	@scripts/bench $(BUILD)
+
+lint: setup ## check format, clang-tidy on changed files, layers, generator determinism, ruff, mypy
+	@scripts/lint
+
+format: setup ## rewrite the sources in the house format
+	@scripts/lint --fix
+
+sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan
+	@scripts/sanitize
+
+docs: build ## regenerate docs/ops.md and docs/ltc-coverage.md
+	@cp $(BUILD)/generated/docs/ops.md docs/ops.md
+	@$(PYTHON) scripts/ltc-coverage
+
+install: build ## install into PREFIX (default: build/install)
+	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install)
+
+clean: ## remove everything that was built (the environments stay)
+	rm -rf build

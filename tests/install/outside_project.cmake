@@ -1,0 +1,18 @@
+# cmake -DBUILD=<build folder> -DPROJECT=<outside project> -DSCRATCH=<folder> -DCXX=<compiler> -DGENERATOR=<generator>
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${SCRATCH})
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix --component development)
+# The folder is moved: what is installed must not depend on where it was built or put first.
+file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECT} -B ${SCRATCH}/build -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+execute_process(COMMAND ${SCRATCH}/build/outside OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+message("${output}")
+if(NOT output MATCHES "sum of squares: 14")
+  message(FATAL_ERROR "the outside program printed something else")
+endif()

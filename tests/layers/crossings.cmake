@@ -1,0 +1,36 @@
+# cmake -DCHECK=<check_layers.cmake> -DSCRATCH=<folder> -P crossings.cmake
+cmake_minimum_required(VERSION 3.25)
+
+# expect(<ok|words of the error> <file> <include>): what the check says of a tree with one file that has one include.
+function(expect what file include)
+  file(REMOVE_RECURSE ${SCRATCH})
+  file(WRITE ${SCRATCH}/layers.txt "base base base\nir ir ir,base\nreference backends/reference reference,ir,base\n")
+  file(WRITE ${SCRATCH}/${file} "// a comment\n#include ${include}\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DSPEC=${SCRATCH}/layers.txt -DROOT=${SCRATCH} -P ${CHECK}
+                  RESULT_VARIABLE code ERROR_VARIABLE errors)
+  string(REGEX REPLACE "[ \n]+" " " errors "${errors}")    # cmake wraps long lines
+  if(what STREQUAL "ok")
+    if(NOT code EQUAL 0)
+      message(SEND_ERROR "${file} may include ${include}, but: ${errors}")
+    endif()
+  elseif(code EQUAL 0 OR NOT errors MATCHES "${what}")
+    message(SEND_ERROR "${file} includes ${include}: expected an error with '${what}', got ${code}: ${errors}")
+  endif()
+endfunction()
+
+expect(ok src/ir/tape.h "\"ir/graph.h\"")
+expect(ok src/ir/tape.h "\"base/fail.h\"")
+expect(ok src/ir/tape.h "<lento/tensor.h>")
+expect(ok src/ir/tape.h "<vector>")
+expect(ok src/ir/tape.h "\"ir/op.gen.h\"")
+expect(ok src/backends/reference/sum.cpp "\"reference/kernels.gen.h\"")
+expect(ok src/backends/reference/sum.cpp "\"backends/reference/array.h\"")
+expect("layer 'base' may not see \"ir/tape.h\" of layer 'ir' \\(it sees base\\)" src/base/fail.h "\"ir/tape.h\"")
+expect("layer 'ir' may not see" src/ir/tape.cpp "\"backends/reference/array.h\"")
+expect("layer 'ir' may not see" src/ir/tape.cpp "\"reference/kernels.gen.h\"")
+expect("layer 'ir' may not see" src/ir/tape.cpp " <reference/kernels.gen.h>")
+expect("leaves its folder" src/base/fail.h "\"../ir/tape.h\"")
+expect("belongs to no layer" src/extra/x.h "<vector>")
+expect("a public header may only include public headers" include/lento/tensor.h "\"ir/tape.h\"")
+expect("a public header may only include public headers" include/lento/tensor.h "\"dtype.h\"")
+expect(ok include/lento/tensor.h "<lento/dtype.h>")
