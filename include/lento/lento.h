@@ -1,0 +1,12 @@
+// Everything a user of Lento includes.
+#pragma once
+
+#include <lento/device.h>
+#include <lento/dtype.h>
+#include <lento/error.h>
+#include <lento/eval.h>
+#include <lento/indexing.h>
+#include <lento/ops.gen.h>
+#include <lento/random.h>
+#include <lento/tensor.h>
+#include <lento/version.h>

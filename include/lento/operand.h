@@ -1,0 +1,51 @@
+// Operand: a tensor or a number, with the line of the call. What binary operators take, so that `x * 0.1` and `0.1 * x`
+// need no overloads and both know where they stand in the user's code.
+#pragma once
+
+#include <lento/export.h>
+#include <lento/scalar.h>
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+
+namespace lento {
+
+class Tensor;
+
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
+                 std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
+
+/// Lives only as an argument: it points at the tensor, which must outlive the call.
+class Operand {
+ public:
+  Operand(const Tensor& tensor, const std::source_location& site = std::source_location::current())
+      : tensor_(&tensor), unit_(site.file_name()), position_(site.line()) {}
+  template <Number T>
+  Operand(T number, const std::source_location& site = std::source_location::current())
+      : scalar_(number), unit_(site.file_name()), position_(site.line()) {}
+  Operand(const Scalar& number, const std::source_location& site = std::source_location::current())
+      : scalar_(number), unit_(site.file_name()), position_(site.line()) {}
+
+  /// For front ends in other languages, whose lines std::source_location cannot see.
+  Operand(const Tensor& tensor, const void* unit, std::uint32_t position)
+      : tensor_(&tensor), unit_(unit), position_(position) {}
+  Operand(const Scalar& number, const void* unit, std::uint32_t position)
+      : scalar_(number), unit_(unit), position_(position) {}
+
+  bool is_tensor() const { return tensor_ != nullptr; }
+  const Tensor& tensor() const { return *tensor_; }
+  const Scalar& scalar() const { return scalar_; }
+  const void* unit() const { return unit_; }
+  std::uint32_t position() const { return position_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;  // null for a number
+  Scalar scalar_;
+  const void* unit_;        // file name or foreign code unit, see src/base/source.h
+  std::uint32_t position_;  // line or foreign position
+};
+
+}  // namespace lento

@@ -1,0 +1,227 @@
+// Tensor: a handle on a value that is pending, ready or failed. Handles have value semantics: copying one shares the
+// value, `x += y` and `x.set({...}, v)` give this handle a new value and leave every other handle as it was.
+#pragma once
+
+#include <lento/device.h>
+#include <lento/dtype.h>
+#include <lento/error.h>
+#include <lento/export.h>
+#include <lento/indexing.h>
+#include <lento/ints.h>
+#include <lento/operand.h>
+#include <lento/scalar.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lento {
+
+struct TensorState;
+class Subscript;
+class Generator;
+
+class LENTO_API Tensor {
+ public:
+  /// A handle on nothing; using it is a ValueError.
+  Tensor() = default;
+  Tensor(const Tensor& other) noexcept;
+  Tensor(Tensor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Tensor& operator=(const Tensor& other) noexcept {
+    Tensor copy(other);
+    std::swap(state_, copy.state_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Tensor() {
+    if (state_ != nullptr) release(state_);
+  }
+
+  // --- what is known without computing ---
+
+  /// False for a default-constructed handle.
+  bool defined() const { return state_ != nullptr; }
+  DType dtype() const;
+  const Shape& shape() const;
+  std::int64_t rank() const { return static_cast<std::int64_t>(shape().size()); }
+  /// Number of elements.
+  std::int64_t size() const { return element_count(shape()); }
+  Device device() const;
+  /// True while the value has not been computed.
+  bool is_pending() const;
+  /// A number that no other value of this process has.
+  std::uint64_t id() const;
+
+  // --- reading: computes what is pending; throws the original error if that failed ---
+
+  /// The one element of a tensor of size 1, converted to T.
+  template <Number T>
+  T item(std::source_location site = std::source_location::current()) const {
+    return item_scalar(site).to<T>();
+  }
+  Scalar item_scalar(std::source_location site = std::source_location::current()) const;
+  /// All elements, row-major; T must be the element type.
+  template <Number T>
+  std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
+    const T* first = data<T>(site);
+    return std::vector<T>(first, first + size());
+  }
+  /// The elements in memory, row-major, valid while this handle (or a copy) keeps this value. T must be the element type.
+  template <Number T>
+  const T* data(std::source_location site = std::source_location::current()) const {
+    return static_cast<const T*>(read(dtype_of<T>(), site));
+  }
+  /// The same without a type.
+  const void* data_pointer(std::source_location site = std::source_location::current()) const;
+  /// As NumPy prints it.
+  std::string to_string() const;
+
+  // --- a new value for this handle (shape and dtype stay) ---
+
+  Tensor& operator+=(const Operand& other);
+  Tensor& operator-=(const Operand& other);
+  Tensor& operator*=(const Operand& other);
+  Tensor& operator/=(const Operand& other);
+  Tensor& operator%=(const Operand& other);
+  Tensor& operator&=(const Operand& other);
+  Tensor& operator|=(const Operand& other);
+  Tensor& operator^=(const Operand& other);
+  Tensor& operator<<=(const Operand& other);
+  Tensor& operator>>=(const Operand& other);
+  /// Gives this handle `value`, which must have its shape (after broadcasting) and a dtype that fits.
+  Tensor& assign(const Operand& value, std::string_view operation = "assign");
+  /// x[index] = value.
+  Tensor& set(std::initializer_list<Index> index, const Operand& value);
+
+  // --- indexing ---
+
+  /// x[{0, Slice{1, 5}, ellipsis}]: read it as a Tensor, or assign to it.
+  Subscript operator[](std::initializer_list<Index> index);
+  Tensor operator[](std::initializer_list<Index> index) const;
+  Subscript operator[](const Index& index);
+  Tensor operator[](const Index& index) const;
+  /// x.slice(0, 1, 5): elements 1 to 4 along axis 0.
+  Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+               std::int64_t step = 1, std::source_location site = std::source_location::current()) const;
+
+  // --- ops of the catalogue as methods ---
+#include <lento/tensor_methods.gen.inc>
+
+  /// For Lento's own layers.
+  TensorState* state() const { return state_; }
+  static Tensor adopt(TensorState* state) {
+    Tensor tensor;
+    tensor.state_ = state;
+    return tensor;
+  }
+
+ private:
+  const void* read(DType expected, const std::source_location& site) const;
+  static void release(TensorState* state) noexcept;
+
+  TensorState* state_ = nullptr;
+};
+
+/// What `x[{...}]` gives: a part of x that can be read and assigned. Refers to x, so use it at once.
+class LENTO_API Subscript {
+ public:
+  Subscript(Tensor& target, std::vector<Index> index) : target_(target), index_(std::move(index)) {}
+  operator Tensor() const;
+  Tensor get(std::source_location site = std::source_location::current()) const;
+  Subscript& operator=(const Operand& value);
+  Subscript& operator=(const Subscript& value);
+  Subscript& operator+=(const Operand& value);
+  Subscript& operator-=(const Operand& value);
+  Subscript& operator*=(const Operand& value);
+  Subscript& operator/=(const Operand& value);
+
+ private:
+  Tensor& target_;
+  std::vector<Index> index_;
+};
+
+// --- operators, elementwise with broadcasting (clause T3 for the types) ---
+
+LENTO_API Tensor operator+(const Operand& a, const Operand& b);
+LENTO_API Tensor operator-(const Operand& a, const Operand& b);
+LENTO_API Tensor operator*(const Operand& a, const Operand& b);
+LENTO_API Tensor operator/(const Operand& a, const Operand& b);
+LENTO_API Tensor operator%(const Operand& a, const Operand& b);
+LENTO_API Tensor operator&(const Operand& a, const Operand& b);
+LENTO_API Tensor operator|(const Operand& a, const Operand& b);
+LENTO_API Tensor operator^(const Operand& a, const Operand& b);
+LENTO_API Tensor operator<<(const Operand& a, const Operand& b);
+LENTO_API Tensor operator>>(const Operand& a, const Operand& b);
+LENTO_API Tensor operator==(const Operand& a, const Operand& b);
+LENTO_API Tensor operator!=(const Operand& a, const Operand& b);
+LENTO_API Tensor operator<(const Operand& a, const Operand& b);
+LENTO_API Tensor operator<=(const Operand& a, const Operand& b);
+LENTO_API Tensor operator>(const Operand& a, const Operand& b);
+LENTO_API Tensor operator>=(const Operand& a, const Operand& b);
+LENTO_API Tensor operator-(const Tensor& x);
+LENTO_API Tensor operator~(const Tensor& x);
+LENTO_API Tensor operator!(const Tensor& x);
+LENTO_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
+
+// --- tensors from host data: uploaded at once (counter transfer.h2d) ---
+
+/// Copies `size_of(dtype) * element_count(shape)` bytes.
+LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {});
+
+template <Number T>
+Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {}) {
+  if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
+    throw ShapeError("tensor: " + std::to_string(values.size()) + " values do not fill the shape");
+  }
+  return from_host(values.data(), dtype_of<T>(), shape, device);
+}
+template <Number T>
+  requires(!std::same_as<T, bool>)
+Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = {}) {
+  return tensor(std::span<const T>(values), shape, device);
+}
+template <Number T>
+  requires(!std::same_as<T, bool>)
+Tensor tensor(const std::vector<T>& values) {
+  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())});
+}
+/// tensor({1.0f, 2.0f}): one axis.
+template <Number T>
+Tensor tensor(std::initializer_list<T> values, Device device = {}) {
+  return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())}, device);
+}
+/// tensor({{1, 2}, {3, 4}}): two axes; rows must be equally long.
+template <Number T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device device = {}) {
+  std::vector<T> values;
+  const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
+  for (const auto& row : rows) {
+    if (row.size() != width) throw ShapeError("tensor: rows have different lengths");
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  // std::vector<bool> has no contiguous storage.
+  const Shape shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(width)};
+  if constexpr (std::same_as<T, bool>) {
+    const std::vector<char> bytes(values.begin(), values.end());
+    return from_host(bytes.data(), DType::bool_, shape, device);
+  } else {
+    return tensor(std::span<const T>(values), shape, device);
+  }
+}
+/// A zero-dimensional tensor.
+template <Number T>
+Tensor scalar_tensor(T value, Device device = {}) {
+  return from_host(&value, dtype_of<T>(), Shape{}, device);
+}
+
+}  // namespace lento
