@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace lento::reference {
 
@@ -80,6 +81,21 @@ inline Ints broadcast_strides(std::span<const std::int64_t> from, std::span<cons
     if (from[axis] != 1) strides[leading + axis] = own[axis];
   }
   return strides;
+}
+
+/// Walks over `shape` in row-major order and calls `visit(i, position)` with the running number of the element and its
+/// coordinates.
+template <class Visit>
+void for_each_position(std::span<const std::int64_t> shape, Visit&& visit) {
+  const std::int64_t count = element_count(shape);
+  Ints position(shape.size(), 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    visit(i, std::as_const(position));
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      if (++position[axis] < shape[axis]) break;
+      position[axis] = 0;
+    }
+  }
 }
 
 /// Walks over `shape` in row-major order and calls `visit(i, offset)` with the running number of the element and its

@@ -1,0 +1,121 @@
+// Index maps: each element of the result is an element of an operand at a computed position.
+#include "backends/reference/array.h"
+#include "backends/reference/convert.h"
+#include "base/dispatch.h"
+#include "base/fail.h"
+#include "reference/kernels.gen.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lento::reference {
+
+namespace {
+
+/// out[i] = x[start + offset of i by these strides], for every element of `out`.
+void copy_strided(const Array& out, const Array& x, std::int64_t start, const Ints& strides) {
+  dispatch(x.dtype(), [&]<class T>() {
+    const T* from = x.as<T>();
+    T* to = out.as<T>();
+    for_each_offset(out.shape(), strides, [&](std::int64_t i, std::int64_t at) { to[i] = from[start + at]; });
+  });
+}
+
+/// Where a slice lies in a tensor.
+struct Slice {
+  std::int64_t start = 0;  // of its first element
+  Ints strides;            // between its neighbours
+};
+
+/// The slice of a tensor of shape `whole` that has `part` elements along each axis. Throws IndexError when it reaches
+/// outside. `part` has no empty axis.
+Slice locate(const Shape& whole, const Shape& part, std::span<const Scalar> starts, const Ints& axes,
+             const Ints& steps) {
+  if (starts.size() != axes.size())
+    fail<ValueError>("{} axes need {} starts, got {}", axes.size(), axes.size(), starts.size());
+  Slice slice{0, row_major_strides(whole)};
+  for (std::size_t j = 0; j < axes.size(); ++j) {
+    const auto axis = static_cast<std::size_t>(axes[j]);
+    const std::int64_t extent = whole[axis];
+    const std::int64_t first = starts[j].to<std::int64_t>();
+    const std::int64_t step = part[axis] == 1 ? 0 : steps[j];  // a single element takes no step, however large
+    if (first < 0 || first >= extent) {
+      fail<IndexError>("slice start {} is out of range for axis {} of length {}", first, axis, extent);
+    }
+    const std::int64_t last = first + (part[axis] - 1) * step;
+    if (last < 0 || last >= extent) {
+      fail<IndexError>("a slice of {} elements from {} with step {} leaves axis {} of length {}", part[axis], first,
+                       step, axis, extent);
+    }
+    slice.start += first * slice.strides[axis];
+    slice.strides[axis] *= step;
+  }
+  return slice;
+}
+
+}  // namespace
+
+void reshape(const Array& out, const Array& x, const ReshapeAttrs&) {
+  if (x.size() != 0) std::memcpy(out.data(), x.data(), static_cast<std::size_t>(x.size()) * size_of(x.dtype()));
+}
+
+void permute_dims(const Array& out, const Array& x, const PermuteDimsAttrs& attrs) {
+  const Ints strides = row_major_strides(x.shape());
+  Ints permuted;
+  for (const std::int64_t axis : attrs.axes) permuted.push_back(strides[static_cast<std::size_t>(axis)]);
+  copy_strided(out, x, 0, permuted);
+}
+
+void broadcast_to(const Array& out, const Array& x, const BroadcastToAttrs&) {
+  copy_strided(out, x, 0, broadcast_strides(x.shape(), out.shape()));
+}
+
+void strided_slice(const Array& out, const Array& x, std::span<const Scalar> starts, const StridedSliceAttrs& attrs) {
+  if (out.size() == 0) return;
+  const Slice slice = locate(x.shape(), out.shape(), starts, attrs.axes, attrs.steps);
+  copy_strided(out, x, slice.start, slice.strides);
+}
+
+// `out` holds x already.
+void strided_update(const Array& out, const Array&, const Array& value, std::span<const Scalar> starts,
+                    const StridedUpdateAttrs& attrs) {
+  if (value.size() == 0) return;
+  const Slice slice = locate(out.shape(), value.shape(), starts, attrs.axes, attrs.steps);
+  dispatch(out.dtype(), [&]<class T>() {
+    const T* from = value.as<T>();
+    T* to = out.as<T>() + slice.start;
+    for_each_offset(value.shape(), slice.strides, [&](std::int64_t i, std::int64_t at) { to[at] = from[i]; });
+  });
+}
+
+void pad_constant(const Array& out, const Array& x, const Scalar& value, const PadConstantAttrs& attrs) {
+  const Ints strides = row_major_strides(x.shape());
+  dispatch(x.dtype(), [&]<class T>() {
+    const T padding = convert_number<T>(value);
+    for_each_position(out.shape(), [&](std::int64_t i, const Ints& position) {
+      bool inside = true;
+      std::int64_t at = 0;
+      for (std::size_t axis = 0; axis < strides.size() && inside; ++axis) {
+        const std::int64_t k = position[axis] - attrs.low[axis];
+        inside = k >= 0 && k < x.shape()[axis];
+        if (inside) at += k * strides[axis];
+      }
+      out.as<T>()[i] = inside ? x.as<T>()[at] : padding;
+    });
+  });
+}
+
+void concatenate(const Array& out, std::span<const Array> xs, const ConcatenateAttrs& attrs) {
+  const std::int64_t outer = AxisView(out.shape(), attrs.axis).outer;
+  dispatch(out.dtype(), [&]<class T>() {
+    T* to = out.as<T>();
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (const Array& x : xs) {
+        const std::int64_t piece = x.size() / outer;
+        to = std::copy_n(x.as<T>() + o * piece, piece, to);
+      }
+    }
+  });
+}
+
+}  // namespace lento::reference

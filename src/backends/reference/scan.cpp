@@ -1,0 +1,37 @@
+// Inclusive scans along one axis, from left to right.
+#include "backends/reference/arithmetic.h"
+#include "backends/reference/array.h"
+#include "base/dispatch.h"
+#include "reference/kernels.gen.h"
+
+namespace lento::reference {
+
+namespace {
+
+template <class Combine>
+void scan(const Array& out, const Array& x, std::int64_t axis, Combine combine) {
+  const AxisView view(x.shape(), axis);
+  dispatch(x.dtype(), [&]<class T>() {
+    for (std::int64_t o = 0; o < view.outer; ++o) {
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        const T* from = x.as<T>() + view.start(o, i);
+        T* to = out.as<T>() + view.start(o, i);
+        Accumulator<T> running{};
+        for (std::int64_t k = 0; k < view.extent; ++k) {
+          const Accumulator<T> element = widen(from[k * view.inner]);
+          running = k == 0 ? element : combine(running, element);
+          to[k * view.inner] = static_cast<T>(running);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void scan_sum(const Array& out, const Array& x, const ScanSumAttrs& attrs) { scan(out, x, attrs.axis, Add{}); }
+void scan_prod(const Array& out, const Array& x, const ScanProdAttrs& attrs) { scan(out, x, attrs.axis, Multiply{}); }
+void scan_max(const Array& out, const Array& x, const ScanMaxAttrs& attrs) { scan(out, x, attrs.axis, Maximum{}); }
+void scan_min(const Array& out, const Array& x, const ScanMinAttrs& attrs) { scan(out, x, attrs.axis, Minimum{}); }
+
+}  // namespace lento::reference
