@@ -2,6 +2,8 @@
 // nan has a place in the order, and 16-bit floats are combined in float32.
 #pragma once
 
+#include "backends/reference/scalar_math.h"
+
 #include <lento/half.h>
 
 #include <cmath>
@@ -64,14 +66,17 @@ bool comes_before(T a, T b) {
   }
 }
 
+// What reductions, scans and scatters combine two elements with: the scalar functions of the elementwise ops of these
+// names. They take every type, so that one dispatch serves all; what makes no sense, such as the maximum of complex
+// numbers, is refused by inference.
+
 struct Add {
   template <class A>
   A operator()(A a, A b) const {
     if constexpr (std::same_as<A, bool>) {
       return a || b;
     } else if constexpr (std::integral<A>) {
-      // Unsigned 64-bit arithmetic wraps, and its low bits are those of every narrower type's.
-      return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      return math::wrapping_add(a, b);
     } else {
       return a + b;
     }
@@ -84,7 +89,9 @@ struct Multiply {
     if constexpr (std::same_as<A, bool>) {
       return a && b;
     } else if constexpr (std::integral<A>) {
-      return static_cast<A>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+      return math::wrapping_multiply(a, b);
+    } else if constexpr (Complex<A>) {
+      return math::multiply(a, b);
     } else {
       return a * b;
     }
@@ -95,11 +102,11 @@ struct Multiply {
 struct Maximum {
   template <class A>
   A operator()(A a, A b) const {
-    if (is_nan(a)) return a;
-    if constexpr (std::floating_point<A>) {
-      if (a == b) return std::signbit(a) ? b : a;
+    if constexpr (Complex<A>) {
+      return comes_before(a, b) ? b : a;
+    } else {
+      return math::maximum(a, b);
     }
-    return comes_before(a, b) ? b : a;  // nan comes last, so that a nan b wins
   }
 };
 
@@ -107,11 +114,11 @@ struct Maximum {
 struct Minimum {
   template <class A>
   A operator()(A a, A b) const {
-    if (is_nan(a) || is_nan(b)) return is_nan(a) ? a : b;
-    if constexpr (std::floating_point<A>) {
-      if (a == b) return std::signbit(a) ? a : b;
+    if constexpr (Complex<A>) {
+      return comes_before(b, a) ? b : a;
+    } else {
+      return math::minimum(a, b);
     }
-    return comes_before(b, a) ? b : a;
   }
 };
 
