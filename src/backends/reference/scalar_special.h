@@ -52,11 +52,14 @@ inline long double digamma(long double x) {
     return digamma(1 - x) - kPi / std::tan(kPi * fraction);
   }
   if (std::isinf(x) || std::isnan(x)) return x;
-  // Near the root the two parts below cancel; its Taylor series does not. The root is given in two parts.
-  const long double from_root = (x - 1.4616321449683622L) - 1.2741341268259542e-17L;
-  if (std::fabs(from_root) < 1e-3L) {
-    const long double d = from_root;
-    return d * (0.96767224544762117L + d * (-0.44276328100219165L + d * (0.25849923600404664L + d * (-0.16394284294120168L + d * 0.10782419178502967L))));
+  // Near the root the two parts below cancel; its Taylor series does not. The root is the sum of two numbers.
+  const long double d = (x - static_cast<long double>(1.4616321449683622)) - 9.5499954299656977152e-17L;
+  if (std::fabs(d) < 1e-3L) {
+    constexpr long double kTaylor[] = {0.9676722454476211704L,  -0.4427631689835921061L, 0.2584997609556510106L,
+                                       -0.1639427054424065275L, 0.1078240506912623658L,  -0.0721995612564547109L};
+    long double sum = 0;
+    for (int k = 5; k >= 0; --k) sum = (sum + kTaylor[k]) * d;
+    return sum;
   }
   long double result = 0;
   for (; x < 20; x += 1) result -= 1 / x;
@@ -90,7 +93,7 @@ inline long double zeta_of_positive(long double s, long double q) {
 inline long double zeta(long double s, long double q) {
   if (std::isnan(s) || std::isnan(q) || s < 1) return kNan;
   if (s == 1) return kInfinity;
-  if (q > 0) return zeta_of_positive(s, q);
+  if (q > 0) return std::isinf(s) ? std::pow(q, -s) : zeta_of_positive(s, q);
   if (q == std::floor(q)) return kInfinity;
   if (s != std::floor(s)) return kNan;
   // Below 0 the terms (q + n)^-s with a negative base are a finite piece of the series on the other side.
