@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 PYTHON := .venv/bin/python
 # Where the Python package of this build is.
-PACKAGE := PYTHONPATH=$(BUILD)/python
+PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help

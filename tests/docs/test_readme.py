@@ -1,0 +1,58 @@
+"""The examples of README.md print what README.md says they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve()
+
+
+def example(language: str) -> tuple[str, str]:
+    """The code block of this language and the text block that follows it."""
+    found = re.search(rf"```{language}\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    assert found, f"README.md has no {language} example followed by its output"
+    return found[1], found[2]
+
+
+def test_python_example_prints_what_readme_says(tmp_path: Path) -> None:
+    code, expected = example("python")
+    program = tmp_path / "example.py"
+    program.write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    done = subprocess.run(
+        [sys.executable, program.name], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == expected
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
+def test_cpp_example_prints_what_readme_says(tmp_path: Path) -> None:
+    code, expected = example("cpp")
+    (tmp_path / "example.cpp").write_text(code)
+    includes = [f"-I{folder}" for folder in (ROOT / "include", BUILD / "generated", BUILD / "config")]
+    library = [f"-L{BUILD / 'lib'}", "-llento", f"-Wl,-rpath,{BUILD / 'lib'}"]
+    subprocess.run(["c++", "-std=c++20", *includes, "example.cpp", *library, "-o", "example"], cwd=tmp_path, check=True)
+    done = subprocess.run([str(tmp_path / "example")], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == expected
+
+
+def test_links_of_the_documentation_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_generated_op_reference_is_current() -> None:
+    generated = BUILD / "generated" / "docs" / "ops.md"
+    assert (ROOT / "docs" / "ops.md").read_text() == generated.read_text(), "run make docs"
