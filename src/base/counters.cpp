@@ -69,15 +69,32 @@ CounterBlock* make_counter_block() {
   return current_counters;
 }
 
+namespace {
+
+/// Needs the registry's lock.
+CounterId add_counter(Registry& all, std::string name) {
+  if (const auto it = all.ids.find(name); it != all.ids.end()) return it->second;
+  if (all.names.size() == kMaxCounters) fail<BackendError>("there are already {} counters", kMaxCounters);
+  const auto id = static_cast<CounterId>(all.names.size());
+  all.names.push_back(name);
+  all.ids.emplace(std::move(name), id);
+  return id;
+}
+
+}  // namespace
+
 CounterId counter_id(std::string_view name) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  if (const auto it = all.ids.find(std::string(name)); it != all.ids.end()) return it->second;
-  if (all.names.size() == kMaxCounters) fail<BackendError>("there are already {} counters", kMaxCounters);
-  const auto id = static_cast<CounterId>(all.names.size());
-  all.names.emplace_back(name);
-  all.ids.emplace(name, id);
-  return id;
+  return add_counter(all, std::string(name));
+}
+
+CounterId counter_block(std::string_view prefix, std::span<const std::string_view> names) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto first = static_cast<CounterId>(all.names.size());
+  for (const std::string_view name : names) add_counter(all, std::string(prefix) + std::string(name));
+  return first;
 }
 
 std::uint64_t counter_value(std::string_view name) {

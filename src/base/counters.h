@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ inline constexpr CounterId kMaxCounters = 2048;
 
 /// Finds or makes the counter of this name. Throws BackendError past kMaxCounters.
 LENTO_API CounterId counter_id(std::string_view name);
+
+/// Counters prefix + name for all of these, with consecutive ids; returns the first. The names must be new.
+CounterId counter_block(std::string_view prefix, std::span<const std::string_view> names);
 
 /// One thread's values. Only its thread writes them; readers add them up, so they are relaxed atomics.
 struct CounterBlock {

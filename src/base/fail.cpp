@@ -7,6 +7,9 @@ namespace lento {
 std::string complete_message(std::string text) {
   const CallContext& context = call_context();
   if (!context.op.empty()) text = fmt::format("{}: {}", context.op, text);
+  if (context.describe != nullptr) {
+    if (const std::string operands = context.describe(context.operands); !operands.empty()) text += " (got " + operands + ")";
+  }
   if (const std::string line = to_string(context.source); !line.empty()) text += ", at " + line;
   return text;
 }

@@ -47,6 +47,9 @@ struct CallContext {
   std::string_view op;  // outermost op while depth > 0
   Source source;        // its line; its scope field is not used
   int depth = 0;        // nesting of CallScope
+  // Describes the outermost call's operands for messages; set by the tensor layer.
+  std::string (*describe)(const void* operands) = nullptr;
+  const void* operands = nullptr;
   ScopeId scope = 0;    // the innermost open lento.scope of this thread
 };
 LENTO_API CallContext& call_context();

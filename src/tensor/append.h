@@ -1,0 +1,27 @@
+// The innermost steps of recording, shared by the general path and the elementwise fast path.
+#pragma once
+
+#include "ir/tape.h"
+#include "tensor/state.h"
+
+namespace lento {
+
+/// The operand that stands for a tensor which is ready or pending in this tape. Needs the tape's lock.
+inline OperandRef tensor_ref(Tape& tape, TensorState& state) {
+  if (state.tape.load(std::memory_order_relaxed) == &tape) return OperandRef::record(state.index);
+  return tape.add_leaf(state.buffer.get(), state.dtype, state.shape);
+}
+
+/// Appends a record and makes its handle. Needs the tape's lock.
+inline Tensor append_with_handle(Tape& tape, const Record& record, const Source& source) {
+  Tensor result = Tensor::adopt(make_state(record.dtype, record.shape, tape.device));
+  TensorState& state = *result.state();
+  state.index = tape.append(record, source, &state);
+  state.tape.store(&tape, std::memory_order_release);
+  return result;
+}
+
+void count_op(Op op);
+void trim_if_long(Tape& tape);
+
+}  // namespace lento

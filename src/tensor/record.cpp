@@ -1,0 +1,180 @@
+#include "tensor/record.h"
+
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op.gen.h"
+#include "tensor/append.h"
+#include "tensor/tapes.h"
+
+#include <atomic>
+
+namespace lento {
+
+namespace {
+
+Evaluator evaluator{};
+std::atomic<std::uint32_t> pending_limit{100'000};
+
+CounterId register_op_counters() {
+  std::vector<std::string_view> names;
+  for (std::uint16_t op = 0; op < static_cast<std::uint16_t>(Op::count); ++op) names.push_back(info(Op{op}).name);
+  return counter_block("op.", names);
+}
+const CounterId first_op_counter = register_op_counters();
+
+/// The tensor among these that cannot be an operand as it stands: pending in another thread's tape, or failed.
+TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> operands) {
+  for (const RecordOperand& operand : operands) {
+    if (!operand.is_tensor()) continue;
+    const Tape* home = operand.state().tape.load(std::memory_order_acquire);
+    if (home == &tape) continue;
+    if (home != nullptr || operand.state().failure) return &operand.state();
+  }
+  return nullptr;
+}
+
+/// A value that is poisoned from the start because an operand is.
+Tensor make_failed(const Meta& meta, std::uint8_t device, const FailureRef& failure) {
+  TensorState* state = make_state(meta.dtype, intern_shape(meta.shape), device);
+  state->failure = failure;
+  return Tensor::adopt(state);
+}
+
+Source current_source() {
+  Source source = current_call.source;
+  source.scope = current_call.scope;
+  return source;
+}
+
+std::uint8_t common_device(std::span<const RecordOperand> operands) {
+  const TensorState* first = nullptr;
+  for (const RecordOperand& operand : operands) {
+    if (!operand.is_tensor()) continue;
+    if (first == nullptr) first = &operand.state();
+    if (first->device != operand.state().device) {
+      fail<DeviceError>("operands are on different devices: {} and {}", Device::from_id(first->device).to_string(),
+                        Device::from_id(operand.state().device).to_string());
+    }
+  }
+  return first == nullptr ? std::uint8_t{0} : first->device;
+}
+
+OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
+  if (!operand.is_tensor()) return tape.add_scalar(operand.value(), operand.dtype());
+  return tensor_ref(tape, operand.state());
+}
+
+/// Appends the op's record and Op::result records for its further results; all get handles.
+void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
+                    AttrsId attrs, std::span<Tensor> results) {
+  Tape& tape = tape_for(device);
+  while (true) {
+    TensorState* obstacle = nullptr;
+    {
+      const TapeGuard guard(tape);
+      obstacle = find_obstacle(tape, operands);
+      if (obstacle == nullptr) {
+        std::array<OperandRef, 8> few;
+        std::vector<OperandRef> many;
+        std::span<OperandRef> refs(few.data(), std::min(operands.size(), few.size()));
+        if (operands.size() > few.size()) {
+          many.resize(operands.size());
+          refs = many;
+        }
+        for (std::size_t i = 0; i < operands.size(); ++i) refs[i] = operand_ref(tape, operands[i]);
+        Record head{.op = op, .dtype = metas[0].dtype, .shape = intern_shape(metas[0].shape), .attrs = attrs};
+        tape.set_operands(head, refs);
+        const Source source = current_source();
+        results[0] = append_with_handle(tape, head, source);
+        const OperandRef head_ref = OperandRef::record(tape.size() - 1);
+        for (std::size_t i = 1; i < metas.size(); ++i) {
+          Record further{.op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
+          further.operands[0] = head_ref;
+          further.result_index = static_cast<std::uint32_t>(i);
+          results[i] = append_with_handle(tape, further, source);
+        }
+      }
+    }
+    if (obstacle == nullptr) break;
+    if (obstacle->pending()) {
+      evaluator.evaluate(*obstacle);
+      continue;
+    }
+    if (obstacle->failure) {
+      for (std::size_t i = 0; i < metas.size(); ++i) results[i] = make_failed(metas[i], device, obstacle->failure);
+      break;
+    }
+  }
+  count_op(op);
+  trim_if_long(tape);
+}
+
+}  // namespace
+
+void count_op(Op op) { count(first_op_counter + static_cast<CounterId>(op)); }
+
+void trim_if_long(Tape& tape) {
+  // Only the owner appends, so its own view of the size is exact enough without the lock.
+  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]] evaluator.trim(tape);
+}
+
+std::vector<Meta> metas_of(std::span<const Tensor> tensors) {
+  std::vector<Meta> metas;
+  metas.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) metas.push_back(meta_of(tensor));
+  return metas;
+}
+
+Tensor record_on(Device device, Op op, const Meta& meta, std::span<const RecordOperand> operands, AttrsId attrs) {
+  Tensor result;
+  append_records(device.id(), op, {&meta, 1}, operands, attrs, {&result, 1});
+  return result;
+}
+
+Tensor record(Op op, const Meta& meta, std::span<const RecordOperand> operands, AttrsId attrs) {
+  return record_on(Device::from_id(common_device(operands)), op, meta, operands, attrs);
+}
+
+std::vector<Tensor> record_multi(Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
+                                 AttrsId attrs) {
+  std::vector<Tensor> results(metas.size());
+  append_records(common_device(operands), op, metas, operands, attrs, results);
+  return results;
+}
+
+void set_evaluator(const Evaluator& e) { evaluator = e; }
+
+std::uint32_t max_pending_nodes() { return pending_limit.load(std::memory_order_relaxed); }
+void set_max_pending_nodes(std::uint32_t limit) { pending_limit.store(limit, std::memory_order_relaxed); }
+
+// --- errors that name their operands ---
+
+CallOperands::CallOperands(std::initializer_list<const Tensor*> tensors) {
+  CallContext& context = current_call;
+  active_ = context.depth == 1;
+  if (!active_) return;
+  for (const Tensor* tensor : tensors) {
+    if (count_ < kMost) tensors_[count_++] = tensor;
+  }
+  context.describe = describe;
+  context.operands = this;
+}
+
+CallOperands::~CallOperands() {
+  if (!active_) return;
+  current_call.describe = nullptr;
+  current_call.operands = nullptr;
+}
+
+std::string CallOperands::describe(const void* self) {
+  const auto& operands = *static_cast<const CallOperands*>(self);
+  std::string text;
+  for (std::size_t i = 0; i < operands.count_; ++i) {
+    const Tensor& tensor = *operands.tensors_[i];
+    if (!tensor.defined()) continue;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", tensor.dtype(), tensor.shape());
+  }
+  return text;
+}
+
+}  // namespace lento

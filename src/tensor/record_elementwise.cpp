@@ -1,0 +1,230 @@
+// Elementwise ops: numbers are weak, operands are cast to a common dtype, shapes broadcast (clause T3). The common case
+// of equal dtypes and shapes on one device goes straight to the tape.
+#include "base/fail.h"
+#include "ir/attrs.gen.h"
+#include "ir/op.gen.h"
+#include "tensor/append.h"
+#include "tensor/record.h"
+#include "tensor/tapes.h"
+
+#include <optional>
+
+namespace lento {
+
+namespace {
+
+Source source_of(const void* unit, std::uint32_t position) {
+  // Inside another op, or under a front end's SourceScope, the outer line counts.
+  if (current_call.source.known()) {
+    return {current_call.source.unit, current_call.source.position, current_call.scope};
+  }
+  return {unit, position, current_call.scope};
+}
+
+/// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.
+bool usable(const Tape& tape, const TensorState& state) {
+  const Tape* home = state.tape.load(std::memory_order_acquire);
+  return home == &tape || (home == nullptr && state.buffer);
+}
+
+/// The fast path. Returns an undefined tensor when an operand is pending elsewhere or has failed.
+Tensor append_fast(Op op, DType dtype, ShapeId shape, TensorState* a, TensorState* b, const Scalar* number,
+                   DType number_dtype, bool number_first, const Source& source) {
+  Tape& tape = tape_for(a->device);
+  Tensor result;
+  {
+    tape.lock.lock_owner();
+    struct Unlock {
+      Tape& tape;
+      ~Unlock() { tape.lock.unlock_owner(); }
+    } const unlock{tape};
+    if (!usable(tape, *a) || (b != nullptr && !usable(tape, *b))) return {};
+    Record record{.op = op, .dtype = dtype, .operand_count = 1, .shape = shape};
+    record.operands[0] = tensor_ref(tape, *a);
+    if (b != nullptr || number != nullptr) {
+      record.operand_count = 2;
+      record.operands[1] = b != nullptr ? tensor_ref(tape, *b) : tape.add_scalar(*number, number_dtype);
+      if (number_first) std::swap(record.operands[0], record.operands[1]);
+    }
+    result = append_with_handle(tape, record, source);
+  }
+  count_op(op);
+  trim_if_long(tape);
+  return result;
+}
+
+bool fits(const Scalar& number, DType dtype) {
+  if (!number.is_integer() || !is_integer(dtype)) return true;
+  if (dtype == DType::uint64) return number.kind() == Scalar::Kind::uint_ || number.to<std::int64_t>() >= 0;
+  if (number.kind() == Scalar::Kind::uint_) return false;
+  const std::int64_t value = number.to<std::int64_t>();
+  const int bits = static_cast<int>(size_of(dtype) * 8);
+  if (is_unsigned_integer(dtype)) return value >= 0 && value < (std::int64_t{1} << bits);
+  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < (std::int64_t{1} << (bits - 1)));
+}
+
+std::string describe(std::span<const Operand> operands) {
+  std::string text;
+  for (const Operand& operand : operands) {
+    if (!text.empty()) text += ", ";
+    text += operand.is_tensor() ? fmt::format("{}{}", operand.tensor().dtype(), operand.tensor().shape())
+                                : operand.scalar().to_string();
+  }
+  return text;
+}
+
+/// The dtype the op computes in: tensors promoted together, then the numbers taken weakly.
+DType common_dtype(const ElementwiseRule& rule, std::span<const Operand> operands) {
+  std::optional<DType> promoted;
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) {
+      const DType dtype = operand.tensor().dtype();
+      promoted = promoted ? promote(*promoted, dtype) : dtype;
+    }
+  }
+  const bool any_tensor = promoted.has_value();
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) continue;
+    const DType alone = default_dtype(operand.scalar());
+    if (any_tensor) {
+      promoted = weak_promote(*promoted, operand.scalar());
+    } else {
+      promoted = promoted ? promote(*promoted, alone) : alone;
+    }
+  }
+  const std::optional<DType> compute = compute_dtype(rule, *promoted);
+  if (!compute) {
+    fail<DTypeError>("is not defined for {} (operands {}); it takes {} operands", *promoted, describe(operands),
+                     dtype_set_text(rule.allowed));
+  }
+  for (const Operand& operand : operands) {
+    if (!operand.is_tensor()) check_fits(operand.scalar(), *compute);
+  }
+  return *compute;
+}
+
+Shape common_shape(std::span<const Operand> operands) {
+  std::array<const Shape*, 8> shapes{};
+  std::size_t count = 0;
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) shapes.at(count++) = &operand.tensor().shape();
+  }
+  try {
+    return broadcast_shapes(std::span(shapes.data(), count));
+  } catch (const ShapeError&) {
+    // Said again with the operands' dtypes (clause T2).
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : " and ") + shape_text(*shapes[i]);
+    fail<ShapeError>("shapes {} do not broadcast (operands {})", text, describe(operands));
+  }
+}
+
+}  // namespace
+
+DType default_dtype(const Scalar& number) {
+  switch (number.kind()) {
+    case Scalar::Kind::bool_: return DType::bool_;
+    case Scalar::Kind::int_: return kDefaultInt;
+    case Scalar::Kind::uint_: return DType::uint64;
+    case Scalar::Kind::float_: return kDefaultFloat;
+    case Scalar::Kind::complex_: return kDefaultComplex;
+  }
+  return kDefaultFloat;
+}
+
+DType weak_promote(DType dtype, const Scalar& number) {
+  if (number.is_complex()) return is_floating(dtype) || is_complex(dtype) ? complex_type(dtype) : kDefaultComplex;
+  if (number.is_floating()) return is_floating(dtype) || is_complex(dtype) ? dtype : kDefaultFloat;
+  if (number.is_integer()) return is_bool(dtype) ? kDefaultInt : dtype;
+  return dtype;
+}
+
+void check_fits(const Scalar& number, DType dtype) {
+  if (!fits(number, dtype)) fail<OverflowError>("the integer {} does not fit into {}", number, dtype);
+}
+
+Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const std::source_location& site) {
+  TensorState& state = state_of(x);
+  if (compute_dtype(rule, state.dtype) == state.dtype) {
+    Tensor result = append_fast(op, result_dtype(rule, state.dtype), state.shape, &state, nullptr, nullptr, state.dtype,
+                                false, source_of(site.file_name(), site.line()));
+    if (result.defined()) return result;
+  }
+  return record_elementwise(op, rule, {Operand(x, site)});
+}
+
+Tensor record_binary(Op op, const ElementwiseRule& rule, const Operand& a, const Operand& b) {
+  if (a.is_tensor() || b.is_tensor()) {
+    const bool number_first = !a.is_tensor();
+    TensorState& x = state_of(number_first ? b.tensor() : a.tensor());
+    if (compute_dtype(rule, x.dtype) == x.dtype) {
+      Tensor result;
+      const DType dtype = result_dtype(rule, x.dtype);
+      const Source source = source_of(a.unit(), a.position());
+      if (a.is_tensor() && b.is_tensor()) {
+        TensorState& y = state_of(b.tensor());
+        if (x.dtype == y.dtype && x.shape == y.shape && x.device == y.device) {
+          result = append_fast(op, dtype, x.shape, &x, &y, nullptr, x.dtype, false, source);
+        }
+      } else {
+        const Scalar& number = number_first ? a.scalar() : b.scalar();
+        if (weak_promote(x.dtype, number) == x.dtype && fits(number, x.dtype)) {
+          result = append_fast(op, dtype, x.shape, &x, nullptr, &number, x.dtype, number_first, source);
+        }
+      }
+      if (result.defined()) return result;
+    }
+  }
+  return record_elementwise(op, rule, {a, b});
+}
+
+Tensor record_elementwise(Op op, const ElementwiseRule& rule, std::span<const Operand> operands) {
+  const CallScope scope(info(op).name, Source{operands[0].unit(), operands[0].position(), 0});
+  const std::size_t first = rule.leading_condition ? 1 : 0;
+  const DType compute = common_dtype(rule, operands.subspan(first));
+  const Meta meta{result_dtype(rule, compute), common_shape(operands)};
+  std::vector<Tensor> casts;
+  casts.reserve(operands.size());
+  std::vector<RecordOperand> converted;
+  converted.reserve(operands.size());
+  std::optional<Device> device;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = i < first ? DType::bool_ : compute;
+    if (!operands[i].is_tensor()) {
+      converted.push_back(RecordOperand::number(operands[i].scalar(), wanted));
+      continue;
+    }
+    casts.push_back(cast(operands[i].tensor(), wanted));
+    converted.emplace_back(casts.back());
+    device = operands[i].tensor().device();
+  }
+  return device ? record(op, meta, converted) : record_on(Device{}, op, meta, converted);
+}
+
+void check_dtype(const Tensor& x, DTypeSet allowed) {
+  if (!contains(allowed, x.dtype())) {
+    fail<DTypeError>("is not defined for {}; it takes {} tensors", x.dtype(), dtype_set_text(allowed));
+  }
+}
+
+Tensor cast(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  if (is_complex(x.dtype()) && !is_complex(dtype) && dtype != DType::bool_) {
+    fail<DTypeError>("{} cannot be cast to {}: take its real part", x.dtype(), dtype);
+  }
+  AstypeAttrs attrs{};
+  attrs.dtype = dtype;
+  return record(Op::astype, {dtype, x.shape()}, {x}, intern(attrs));
+}
+
+Tensor cast_to_float(const Tensor& x) {
+  return is_floating(x.dtype()) || is_complex(x.dtype()) ? x : cast(x, kDefaultFloat);
+}
+
+void promote_together(std::initializer_list<Tensor*> tensors) {
+  std::optional<DType> common;
+  for (const Tensor* tensor : tensors) common = common ? promote(*common, tensor->dtype()) : tensor->dtype();
+  for (Tensor* tensor : tensors) *tensor = cast(*tensor, *common);
+}
+
+}  // namespace lento
