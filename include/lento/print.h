@@ -13,11 +13,11 @@ namespace lento {
 
 /// The options of numpy.set_printoptions that change what numbers look like, with NumPy's defaults.
 struct PrintOptions {
-  int precision = 8;              // digits after the point at most; fewer when fewer say exactly which number it is
-  std::int64_t threshold = 1000;  // more elements than this are summarised
-  std::int64_t edge_items = 3;    // elements shown at each end of a summarised axis
-  int line_width = 75;            // columns
-  bool suppress_small = false;    // no scientific notation because of small numbers
+  int precision = 8;                 // digits after the point at most; fewer when fewer say exactly which number it is
+  std::int64_t threshold = 1000;     // more elements than this are summarised
+  std::int64_t edge_items = 3;       // elements shown at each end of a summarised axis
+  int line_width = 75;               // columns
+  bool suppress_small = false;       // no scientific notation because of small numbers
   std::string_view separator = " ";  // between elements
   int prefix_width = 0;              // columns taken by the text before the array on its first line
   int suffix_width = 0;              // columns kept free for the text after it
@@ -29,9 +29,9 @@ LENTO_API std::string format_array(const void* data, DType dtype, const Shape& s
 /// As numpy's str(): like format_array, but a zero-dimensional array is shown as its number with all digits.
 LENTO_API std::string array_str(const void* data, DType dtype, const Shape& shape, const PrintOptions& options = {});
 
-/// As numpy's repr(): `tensor([1., 2.], dtype=float32)`. The dtype is left out where the elements imply it (bool and int64),
-/// the shape is shown where the elements do not (empty and summarised arrays). The separator and widths of the options
-/// are not used.
+/// As numpy's repr(): `tensor([1., 2.], dtype=float32)`. The dtype is left out where the elements imply it (bool and
+/// int64), the shape is shown where the elements do not (empty and summarised arrays). The separator and widths of the
+/// options are not used.
 LENTO_API std::string array_repr(const void* data, DType dtype, const Shape& shape, const PrintOptions& options = {});
 
 }  // namespace lento

@@ -22,7 +22,8 @@ Decimal split(std::string_view text) {
 template <class T>
 Decimal shortest_of(T value) {
   char text[64];
-  const auto [end, error] = std::to_chars(text, text + sizeof(text) - 1, std::fabs(value), std::chars_format::scientific);
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof(text) - 1, std::fabs(value), std::chars_format::scientific);
   *end = '\0';
   return split({text, static_cast<std::size_t>(end - text)});
 }
@@ -34,8 +35,8 @@ Decimal shortest_of_half(double value) {
   for (int digits = 1;; ++digits) {
     const std::string text = fmt::format("{:.{}e}", value, digits - 1);
     if (T(std::strtod(text.c_str(), nullptr)).bits == bits) return split(text);
-    // Below a power of two the next number is only half as far away as above it, so that the next larger decimal may still
-    // be this number when the nearest one is not.
+    // Below a power of two the next number is only half as far away as above it, so that the next larger decimal may
+    // still be this number when the nearest one is not.
     const double unit = std::pow(10.0, split(text).exponent - (digits - 1));
     const std::string above = fmt::format("{:.{}e}", std::strtod(text.c_str(), nullptr) + unit, digits - 1);
     if (T(std::strtod(above.c_str(), nullptr)).bits == bits) return split(above);
@@ -48,10 +49,14 @@ Decimal shortest_decimal(double value, DType dtype) {
   value = std::fabs(value);
   if (value == 0) return {"0", 0};
   switch (dtype) {
-    case DType::float16: return shortest_of_half<float16>(value);
-    case DType::bfloat16: return shortest_of_half<bfloat16>(value);
-    case DType::float32: return shortest_of(static_cast<float>(value));
-    default: return shortest_of(value);
+    case DType::float16:
+      return shortest_of_half<float16>(value);
+    case DType::bfloat16:
+      return shortest_of_half<bfloat16>(value);
+    case DType::float32:
+      return shortest_of(static_cast<float>(value));
+    default:
+      return shortest_of(value);
   }
 }
 

@@ -1,5 +1,5 @@
-// Decimal digits of floating-point numbers of every width: the shortest that say which number it is, or a given number of
-// them, correctly rounded.
+// Decimal digits of floating-point numbers of every width: the shortest that say which number it is, or a given number
+// of them, correctly rounded.
 #pragma once
 
 #include <lento/dtype.h>

@@ -1,5 +1,5 @@
-// Values as text. The rules are NumPy's (numpy.array2string, floatmode "maxprec"), so that a printed tensor looks as the
-// same array does there; tests/python/test_print.py compares the two character by character.
+// Values as text. The rules are NumPy's (numpy.array2string, floatmode "maxprec"), so that a printed tensor looks as
+// the same array does there; tests/python/test_print.py compares the two character by character.
 //
 // Two passes: the first over the elements that will be shown decides the notation and the width of the columns, the
 // second writes them. Neither recurses: the rank of a tensor has no limit.
@@ -22,8 +22,8 @@ namespace {
 
 // --- which elements are shown ---
 
-/// Calls visit(offset) with the position of each row (last axis) that is shown, in order, and gap(axis, skipped) before each
-/// further one: the axis that advanced and whether elements were left out before it.
+/// Calls visit(offset) with the position of each row (last axis) that is shown, in order, and gap(axis, skipped) before
+/// each further one: the axis that advanced and whether elements were left out before it.
 struct Rows {
   const Shape& shape;
   bool summarised;
@@ -57,7 +57,8 @@ struct Rows {
 
 // --- how one element looks ---
 
-/// A column of real numbers. `widen` is given every number that will be shown, then `finish` is called once, then `text`.
+/// A column of real numbers. `widen` is given every number that will be shown, then `finish` is called once, then
+/// `text`.
 class RealColumn {
  public:
   RealColumn(DType dtype, const PrintOptions& options, bool always_sign)
@@ -133,10 +134,14 @@ class RealColumn {
       return smallest_ < in_type(0.0001) || in_type(largest_ / smallest_) > in_type(1000.0);
     };
     switch (dtype_) {
-      case DType::float16: return decide.operator()<float16>();
-      case DType::bfloat16: return decide.operator()<bfloat16>();
-      case DType::float32: return decide.operator()<float>();
-      default: return smallest_ < 0.0001 || largest_ / smallest_ > 1000.0;
+      case DType::float16:
+        return decide.operator()<float16>();
+      case DType::bfloat16:
+        return decide.operator()<bfloat16>();
+      case DType::float32:
+        return decide.operator()<float>();
+      default:
+        return smallest_ < 0.0001 || largest_ / smallest_ > 1000.0;
     }
   }
 
@@ -214,12 +219,18 @@ class Column {
   }
   double real_part(std::int64_t at) const {
     switch (dtype_) {
-      case DType::float16: return static_cast<float>(read<float16>(at));
-      case DType::bfloat16: return static_cast<float>(read<bfloat16>(at));
-      case DType::float32: return read<float>(at);
-      case DType::float64: return read<double>(at);
-      case DType::complex64: return read<float>(2 * at);
-      default: return read<double>(2 * at);
+      case DType::float16:
+        return static_cast<float>(read<float16>(at));
+      case DType::bfloat16:
+        return static_cast<float>(read<bfloat16>(at));
+      case DType::float32:
+        return read<float>(at);
+      case DType::float64:
+        return read<double>(at);
+      case DType::complex64:
+        return read<float>(2 * at);
+      default:
+        return read<double>(2 * at);
     }
   }
   double imaginary_part(std::int64_t at) const {
