@@ -101,6 +101,9 @@ class Arguments {
   /// True when the caller gave argument `index` (None counts as given).
   bool given(std::size_t index) const { return slots_[index] != nullptr; }
 
+  /// The argument itself (borrowed), for what converts it in its own way.
+  PyObject* object(std::size_t index) const { return slots_[index]; }
+
   // The getters throw PythonError, with the Python exception set, when the argument has the wrong type.
 
   const Tensor& tensor(std::size_t index) const;
@@ -170,6 +173,10 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
 /// A new Python object for a result.
 PyObject* wrap(Tensor tensor);
 PyObject* wrap(std::vector<Tensor> tensors);  ///< a tuple
+PyObject* wrap(bool value);
+PyObject* wrap(std::int64_t value);
+PyObject* wrap(const Ints& values);  ///< a tuple of ints
+PyObject* wrap(DType dtype);
 PyObject* wrap_results(Signature& signature, std::span<Tensor> tensors);  ///< a named tuple
 
 /// For ops with several results: `return wrap(a, lento::linalg::svd(…))`, for std::array, std::pair and std::tuple of tensors.

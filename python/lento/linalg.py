@@ -1,0 +1,7 @@
+"""Linear algebra."""
+
+from . import _core
+
+_names = [name for name in vars(getattr(_core, "linalg", None) or object()) if not name.startswith("_")]
+globals().update({name: getattr(_core.linalg, name) for name in _names})
+__all__ = _names

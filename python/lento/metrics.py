@@ -1,0 +1,5 @@
+"""Counters that are always on: what was recorded, computed and moved."""
+
+from ._core import counter, counters, reset_counters as reset
+
+__all__ = ["counter", "counters", "reset"]

@@ -1,0 +1,138 @@
+// dtype, Device, Generator: small value classes bound with nanobind.
+#include "classes.h"
+
+#include "convert.h"
+#include "source.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <array>
+#include <string>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+// A class of its own, so that an enum bound elsewhere cannot be mistaken for it.
+struct DTypeBox {
+  DType value;
+};
+
+PyTypeObject* dtype_type = nullptr;
+PyTypeObject* device_type = nullptr;
+PyTypeObject* generator_type = nullptr;
+std::array<PyObject*, kDTypeCount> dtype_objects = {};
+
+char kind_of(DType dtype) {
+  if (is_bool(dtype)) return 'b';
+  if (is_signed_integer(dtype)) return 'i';
+  if (is_unsigned_integer(dtype)) return 'u';
+  return is_floating(dtype) ? 'f' : 'c';
+}
+
+void bind_dtype(nb::module_& module) {
+  auto bound = nb::class_<DTypeBox>(module, "DType", "An element type, such as lento.float32. There is one object for each.");
+  bound.def_prop_ro("name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
+      .def_prop_ro("kind", [](const DTypeBox& self) { return std::string(1, kind_of(self.value)); }, "'b', 'i', 'u', 'f' or 'c', as in NumPy.")
+      .def_prop_ro("itemsize", [](const DTypeBox& self) { return size_of(self.value); }, "Bytes of one element.")
+      .def("__repr__", [](const DTypeBox& self) { return "lento." + std::string(name(self.value)); })
+      .def("__str__", [](const DTypeBox& self) { return std::string(name(self.value)); })
+      .def("__reduce__", [module](const DTypeBox& self) {
+        return nb::make_tuple(module.attr("_dtype"), nb::make_tuple(std::string(name(self.value))));
+      });
+  dtype_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    dtype_objects[static_cast<std::size_t>(d)] = nb::cast(DTypeBox{dtype}).release().ptr();
+    module.attr(std::string(name(dtype)).c_str()) = nb::borrow(dtype_objects[static_cast<std::size_t>(d)]);
+  }
+  module.def(
+      "_dtype", [](const nb::object& object) { return nb::steal(from_dtype(to_dtype(object.ptr()).value())); },
+      "The dtype of this name.");
+  module.def(
+      "as_dtype",
+      [](const nb::object& object) {
+        const auto dtype = to_dtype(object.ptr());
+        if (!dtype) raise(PyExc_TypeError, "%R is no dtype", object.ptr());
+        return nb::steal(from_dtype(*dtype));
+      },
+      nb::arg("dtype"), "lento's dtype for np.float32, 'float32', float, …");
+  module.def(
+      "promote_types",
+      [](const nb::object& a, const nb::object& b) {
+        return nb::steal(from_dtype(promote(to_dtype(a.ptr()).value(), to_dtype(b.ptr()).value())));
+      },
+      nb::arg("type1"), nb::arg("type2"), "The dtype that operands of these two are converted to.");
+}
+
+void bind_device(nb::module_& module) {
+  auto bound = nb::class_<Device>(module, "Device", "A device, such as Device('reference:0').");
+  bound
+      .def("__init__", [](Device* self, std::string_view name) { new (self) Device(name); }, nb::arg("name"))
+      .def("__repr__", [](Device self) { return "Device('" + self.to_string() + "')"; })
+      .def("__str__", [](Device self) { return self.to_string(); })
+      .def("__hash__", [](Device self) { return static_cast<Py_hash_t>(self.id()) + 1; })
+      .def("__eq__",
+           [](Device self, const nb::object& other) -> nb::object {
+             if (const Device* device = device_value(other.ptr())) return nb::bool_(*device == self);
+             if (const auto text = to_string_view(other.ptr())) {
+               const std::string own_name = self.to_string();
+               return nb::bool_(*text == own_name || std::string(*text) + ":0" == own_name);
+             }
+             return nb::borrow(Py_NotImplemented);
+           })
+      .def("__reduce__", [bound](Device self) { return nb::make_tuple(bound, nb::make_tuple(self.to_string())); });
+  device_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
+  module.def("devices", [] {
+    nb::list list;
+    for (const Device device : lento::devices()) list.append(device);
+    return list;
+  }, "All devices there are.");
+}
+
+void bind_generator(nb::module_& module) {
+  auto bound = nb::class_<Generator>(module, "Generator",
+                                     "A sequence of random numbers of its own. Its state can be read and set.");
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  bound.def(nb::init<std::uint64_t>(), nb::arg("seed") = Generator::kFirstSeed)
+      .def("seed", &Generator::seed, nb::arg("seed"), "Restarts the sequence of this seed.")
+      .def_prop_rw(
+          "state", [](const Generator& self) { return Pair(self.state().seed, self.state().counter); },
+          [](Generator& self, Pair state) { self.set_state({state.first, state.second}); }, "(seed, counter): everything that decides what comes next.");
+  generator_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
+  module.def("default_generator", [] { return nb::cast(default_generator(), nb::rv_policy::reference); },
+             "The generator of random ops that were given none.");
+}
+
+}  // namespace
+
+const DType* dtype_value(PyObject* object) {
+  return Py_TYPE(object) == dtype_type ? &nb::inst_ptr<DTypeBox>(object)->value : nullptr;
+}
+
+const Device* device_value(PyObject* object) {
+  return Py_TYPE(object) == device_type ? nb::inst_ptr<Device>(object) : nullptr;
+}
+
+Generator* generator_value(PyObject* object) {
+  return Py_TYPE(object) == generator_type ? nb::inst_ptr<Generator>(object) : nullptr;
+}
+
+PyObject* from_dtype(DType dtype) { return Py_NewRef(dtype_objects[static_cast<std::size_t>(dtype)]); }
+
+PyObject* from_device(Device device) { return nb::cast(device).release().ptr(); }
+
+void add_classes(PyObject* module) {
+  nb::module_ core = nb::borrow<nb::module_>(module);
+  bind_dtype(core);
+  bind_device(core);
+  bind_generator(core);
+}
+
+}  // namespace lento::python

@@ -1,0 +1,68 @@
+#include "functions.h"
+
+#include "tensor_type.h"
+
+#include "python/functions.gen.h"
+
+#include <deque>
+#include <string>
+
+namespace lento::python {
+namespace {
+
+// CPython keeps pointers to these for as long as the functions live: for ever.
+struct Definition {
+  std::string doc;
+  PyMethodDef method;
+};
+
+PyMethodDef* make_definition(const Export& entry, bool is_method) {
+  static auto* definitions = new std::deque<Definition>;
+  Definition& made = definitions->emplace_back();
+  std::string signature = entry.signature;
+  if (is_method) {
+    // The first parameter of a method is the tensor itself.
+    const std::size_t end = signature.find_first_of(",)");
+    signature.replace(1, end - 1, "$self");
+  }
+  made.doc = std::string(entry.name) + signature + "\n--\n\n" + entry.doc;
+  made.method = {entry.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry.function)),
+                 METH_FASTCALL | METH_KEYWORDS, made.doc.c_str()};
+  return &made.method;
+}
+
+PyRef space_module(PyObject* core, std::string_view space) {
+  if (space == "lento") return PyRef::borrow(core);
+  const std::string name(space);
+  PyRef found(PyObject_GetAttrString(core, name.c_str()));
+  if (found) return found;
+  PyErr_Clear();
+  const std::string full = "lento._core." + name;
+  PyRef made = own(PyModule_New(full.c_str()));
+  if (PyObject_SetAttrString(core, name.c_str(), made.get()) < 0) throw PythonError{};
+  return made;
+}
+
+}  // namespace
+
+void add_functions(PyObject* module, std::span<const Export> exports) {
+  for (const Export& entry : exports) {
+    const std::string_view space = entry.space;
+    if (space == "Tensor") {
+      const PyRef method = own(PyDescr_NewMethod(tensor_type, make_definition(entry, true)));
+      if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), entry.name, method.get()) < 0) throw PythonError{};
+      continue;
+    }
+    const PyRef target = space_module(module, space);
+    const std::string home = space == "lento" ? "lento" : space == "prim" ? "lento._core.prim" : "lento." + std::string(space);
+    const PyRef home_name = own(PyUnicode_FromString(home.c_str()));
+    const PyRef function = own(PyCFunction_NewEx(make_definition(entry, false), nullptr, home_name.get()));
+    if (PyObject_SetAttrString(target.get(), entry.name, function.get()) < 0) throw PythonError{};
+  }
+}
+
+void add_generated_functions(PyObject* module) {
+  for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
+}
+
+}  // namespace lento::python

@@ -1,0 +1,308 @@
+#include "host_array.h"
+
+#include "convert.h"
+#include "tensor_type.h"
+
+#include <algorithm>
+#include <bit>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+
+namespace lento::python {
+namespace {
+
+// An element of a struct-module format string, as the buffer protocol gives it: "<f", "Zd", "?".
+struct Format {
+  DType dtype;
+  bool swapped;
+};
+
+std::optional<DType> dtype_of_code(std::string_view code, std::size_t itemsize) {
+  if (code == "?") return DType::bool_;
+  if (code == "e") return DType::float16;
+  if (code == "f") return DType::float32;
+  if (code == "d") return DType::float64;
+  if (code == "Zf") return DType::complex64;
+  if (code == "Zd") return DType::complex128;
+  if (code.size() != 1) return std::nullopt;
+  // "l" has 4 or 8 bytes depending on the prefix: the item size decides.
+  const bool is_signed = std::string_view("bhilqn").find(code) != std::string_view::npos;
+  const bool is_unsigned = std::string_view("BHILQN").find(code) != std::string_view::npos;
+  if (!is_signed && !is_unsigned) return std::nullopt;
+  switch (itemsize) {
+    case 1: return is_signed ? DType::int8 : DType::uint8;
+    case 2: return is_signed ? DType::int16 : DType::uint16;
+    case 4: return is_signed ? DType::int32 : DType::uint32;
+    case 8: return is_signed ? DType::int64 : DType::uint64;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Format> parse_format(const char* format, std::size_t itemsize) {
+  std::string_view code = format == nullptr ? "B" : format;
+  bool swapped = false;
+  if (!code.empty() && std::string_view("@=<>!").find(code.front()) != std::string_view::npos) {
+    const bool big = code.front() == '>' || code.front() == '!';
+    const bool little = code.front() == '<';
+    swapped = itemsize > 1 && ((big && std::endian::native == std::endian::little) ||
+                               (little && std::endian::native == std::endian::big));
+    code.remove_prefix(1);
+  }
+  const auto dtype = dtype_of_code(code, itemsize);
+  if (!dtype) return std::nullopt;
+  return Format{*dtype, swapped};
+}
+
+Ints contiguous_strides(const Shape& shape, DType dtype) {
+  Ints strides(shape.size(), 0);
+  auto stride = static_cast<std::int64_t>(size_of(dtype));
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
+
+Ints ints_from(PyObject* tuple) {
+  Ints result;
+  const Py_ssize_t size = PyTuple_Size(tuple);
+  for (Py_ssize_t i = 0; i < size; ++i) result.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
+  if (PyErr_Occurred() != nullptr) throw PythonError{};
+  return result;
+}
+
+// NumPy's own description, because its buffer protocol refuses bfloat16.
+HostArray from_numpy(PyObject* object) {
+  if (PyObject_HasAttrString(object, "mask") != 0 && PyObject_HasAttrString(object, "fill_value") != 0) {
+    raise(PyExc_TypeError, "asarray(): masked arrays have no meaning here; use .filled() or .data");
+  }
+  HostArray array;
+  const PyRef dtype = own(PyObject_GetAttrString(object, "dtype"));
+  array.dtype = to_dtype(dtype.get()).value();
+  const PyRef interface = own(PyObject_GetAttrString(object, "__array_interface__"));
+  PyObject* shape = PyDict_GetItemString(interface.get(), "shape");
+  PyObject* strides = PyDict_GetItemString(interface.get(), "strides");
+  PyObject* data = PyDict_GetItemString(interface.get(), "data");
+  if (shape == nullptr || data == nullptr) raise(PyExc_TypeError, "asarray(): malformed __array_interface__");
+  array.shape = ints_from(shape);
+  array.strides =
+      strides == nullptr || strides == Py_None ? contiguous_strides(array.shape, array.dtype) : ints_from(strides);
+  array.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(PyTuple_GetItem(data, 0)));
+  const PyRef native = own(PyObject_GetAttrString(dtype.get(), "isnative"));
+  array.swapped = native.get() == Py_False;
+  // A NumPy scalar's interface points into a temporary array that the dictionary holds.
+  array.owner = own(PyTuple_Pack(2, object, interface.get()));
+  return array;
+}
+
+void destroy_buffer(PyObject* capsule) {
+  auto* view = static_cast<Py_buffer*>(PyCapsule_GetPointer(capsule, nullptr));
+  PyBuffer_Release(view);
+  delete view;
+}
+
+HostArray from_buffer(PyObject* object) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(object, view.get(), PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) throw PythonError{};
+  Py_buffer& buffer = *view;
+  HostArray array;
+  array.owner = PyRef(PyCapsule_New(view.release(), nullptr, destroy_buffer));
+  checked(array.owner.get());
+  const auto format = parse_format(buffer.format, static_cast<std::size_t>(buffer.itemsize));
+  if (!format) {
+    raise(PyExc_TypeError, "asarray(): a buffer of format '%s' has no dtype in Lento", buffer.format == nullptr ? "B" : buffer.format);
+  }
+  array.dtype = format->dtype;
+  array.swapped = format->swapped;
+  array.data = static_cast<const std::byte*>(buffer.buf);
+  for (int axis = 0; axis < buffer.ndim; ++axis) array.shape.push_back(buffer.shape[axis]);
+  if (buffer.strides != nullptr) {
+    for (int axis = 0; axis < buffer.ndim; ++axis) array.strides.push_back(buffer.strides[axis]);
+  } else {
+    array.strides = contiguous_strides(array.shape, array.dtype);
+  }
+  return array;
+}
+
+void copy_row(const HostArray& array, const std::byte* source, std::int64_t count, std::int64_t stride, std::byte*& to) {
+  const std::size_t size = size_of(array.dtype);
+  if (!array.swapped) {
+    if (stride == static_cast<std::int64_t>(size)) {
+      std::memcpy(to, source, static_cast<std::size_t>(count) * size);
+      to += static_cast<std::size_t>(count) * size;
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i, source += stride, to += size) std::memcpy(to, source, size);
+    return;
+  }
+  const std::size_t part = is_complex(array.dtype) ? size / 2 : size;  // the two parts keep their places
+  for (std::int64_t i = 0; i < count; ++i, source += stride, to += size) {
+    for (std::size_t offset = 0; offset < size; offset += part) {
+      std::reverse_copy(source + offset, source + offset + part, to + offset);
+    }
+  }
+}
+
+void copy_axis(const HostArray& array, std::size_t axis, const std::byte* source, std::byte*& to) {
+  if (axis + 1 >= array.shape.size()) {
+    const bool scalar = array.shape.empty();
+    copy_row(array, source, scalar ? 1 : array.shape[axis], scalar ? static_cast<std::int64_t>(size_of(array.dtype)) : array.strides[axis], to);
+    return;
+  }
+  for (std::int64_t i = 0; i < array.shape[axis]; ++i) copy_axis(array, axis + 1, source + i * array.strides[axis], to);
+}
+
+// --- nested lists ---
+
+bool is_nesting(PyObject* object) {
+  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) || is_numpy_array(object);
+}
+
+struct Flattener {
+  Shape shape;
+  std::vector<Scalar> numbers;
+  int depth = -1;  // nesting at which numbers stand; -1 before the first one
+
+  void add(PyObject* object, int level) {
+    if (PyUnicode_Check(object) || !is_nesting(object)) {
+      add_number(object, level);
+      return;
+    }
+    const PyRef items = own(PySequence_Fast(object, "asarray(): expected a sequence"));
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
+    if (level > 64) raise(PyExc_ValueError, "asarray(): lists are nested deeper than 64 levels");
+    if (static_cast<std::size_t>(level) == shape.size()) {
+      if (depth >= 0) ragged();
+      shape.push_back(size);
+    } else if (shape[static_cast<std::size_t>(level)] != size) {
+      ragged();
+    }
+    for (Py_ssize_t i = 0; i < size; ++i) add(PySequence_Fast_GET_ITEM(items.get(), i), level + 1);
+    if (size == 0 && depth < 0) depth = level + 1;
+  }
+
+  void add_number(PyObject* object, int level) {
+    if (depth < 0) depth = level;
+    if (depth != level || static_cast<std::size_t>(level) != shape.size()) ragged();
+    if (is_tensor(object)) {
+      numbers.push_back(read_scalar(tensor_of(object)));
+      return;
+    }
+    const auto number = to_scalar(object);
+    if (!number) raise(PyExc_TypeError, "asarray(): cannot make a tensor of %s", Py_TYPE(object)->tp_name);
+    numbers.push_back(*number);
+  }
+
+  [[noreturn]] static void ragged() {
+    raise(PyExc_ValueError, "asarray(): the nested sequences have different lengths");
+  }
+
+  DType common_dtype() const {
+    if (numbers.empty()) return kDefaultFloat;
+    DType dtype = DType::bool_;
+    bool large = false;
+    bool negative = false;
+    for (const Scalar& number : numbers) {
+      if (number.is_complex()) return kDefaultComplex;
+      if (number.is_floating()) {
+        dtype = kDefaultFloat;
+      } else if (number.is_integer() && dtype == DType::bool_) {
+        dtype = kDefaultInt;
+      }
+      large |= number.kind() == Scalar::Kind::uint_;
+      negative |= number.kind() == Scalar::Kind::int_ && number.to<std::int64_t>() < 0;
+    }
+    if (dtype == kDefaultInt && large) {
+      if (negative) raise(PyExc_OverflowError, "asarray(): no integer dtype holds all of these numbers");
+      return DType::uint64;
+    }
+    return dtype;
+  }
+};
+
+template <class T>
+bool fits(const Scalar& number) {
+  if (number.kind() == Scalar::Kind::uint_) return number.to<std::uint64_t>() <= std::uint64_t{std::numeric_limits<T>::max()};
+  const auto value = number.to<std::int64_t>();
+  if constexpr (std::is_unsigned_v<T>) {
+    return value >= 0 && static_cast<std::uint64_t>(value) <= std::uint64_t{std::numeric_limits<T>::max()};
+  } else {
+    return value >= std::int64_t{std::numeric_limits<T>::min()} && value <= std::int64_t{std::numeric_limits<T>::max()};
+  }
+}
+
+bool integer_fits(const Scalar& number, DType dtype) {
+  if (!number.is_integer()) return true;
+  switch (dtype) {
+    case DType::int8: return fits<std::int8_t>(number);
+    case DType::int16: return fits<std::int16_t>(number);
+    case DType::int32: return fits<std::int32_t>(number);
+    case DType::int64: return fits<std::int64_t>(number);
+    case DType::uint8: return fits<std::uint8_t>(number);
+    case DType::uint16: return fits<std::uint16_t>(number);
+    case DType::uint32: return fits<std::uint32_t>(number);
+    case DType::uint64: return fits<std::uint64_t>(number);
+    default: return true;
+  }
+}
+
+}  // namespace
+
+bool HostArray::contiguous() const {
+  if (swapped) return false;
+  if (element_count(shape) == 0) return true;
+  auto stride = static_cast<std::int64_t>(size_of(dtype));
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] != 1 && strides[axis] != stride) return false;
+    stride *= shape[axis];
+  }
+  return reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) == 0;
+}
+
+void HostArray::copy_to(void* destination) const {
+  if (element_count(shape) == 0) return;
+  auto* to = static_cast<std::byte*>(destination);
+  copy_axis(*this, 0, data, to);
+}
+
+std::optional<HostArray> host_array(PyObject* object) {
+  PyObject* generic = numpy_generic();
+  if (is_numpy_array(object) || (generic != nullptr && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)))) {
+    return from_numpy(object);
+  }
+  if (PyList_Check(object) || PyTuple_Check(object) || PyUnicode_Check(object) || PyType_Check(object)) return std::nullopt;
+  if (PyObject_CheckBuffer(object)) return from_buffer(object);
+  if (PyObject_HasAttrString(object, "__array__") != 0) {
+    const PyRef array = own(PyObject_CallMethod(object, "__array__", nullptr));
+    if (is_numpy_array(array.get())) return from_numpy(array.get());
+    raise(PyExc_TypeError, "asarray(): __array__ of %s gave no NumPy array", Py_TYPE(object)->tp_name);
+  }
+  return std::nullopt;
+}
+
+HostList host_list(PyObject* object, std::optional<DType> dtype) {
+  Flattener flattener;
+  flattener.add(object, 0);
+  HostList list;
+  list.dtype = dtype.value_or(flattener.common_dtype());
+  list.shape = flattener.shape;
+  const std::size_t size = size_of(list.dtype);
+  list.bytes.resize(flattener.numbers.size() * size);
+  for (std::size_t i = 0; i < flattener.numbers.size(); ++i) {
+    const Scalar& number = flattener.numbers[i];
+    if (!integer_fits(number, list.dtype)) {
+      const std::string text = number.to_string();
+      raise(PyExc_OverflowError, "asarray(): %s does not fit %s", text.c_str(), std::string(name(list.dtype)).c_str());
+    }
+    if (number.is_complex() && !is_complex(list.dtype)) {
+      raise(PyExc_TypeError, "asarray(): a complex number cannot become %s", std::string(name(list.dtype)).c_str());
+    }
+    number.write(list.dtype, list.bytes.data() + i * size);
+  }
+  return list;
+}
+
+}  // namespace lento::python

@@ -1,0 +1,45 @@
+// Arrays in host memory as they come from Python: nested lists, NumPy arrays, objects with the buffer protocol.
+#pragma once
+
+#include "errors.h"
+
+#include <lento/dtype.h>
+#include <lento/ints.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace lento::python {
+
+/// Strided host memory, with whoever keeps it alive.
+struct HostArray {
+  const std::byte* data = nullptr;
+  DType dtype = DType::float32;
+  Shape shape;
+  Ints strides;          ///< in bytes
+  bool swapped = false;  ///< the bytes of each number are in the other order than the machine's
+  PyRef owner;           ///< keeps `data` valid
+
+  bool contiguous() const;
+  std::size_t bytes() const { return static_cast<std::size_t>(element_count(shape)) * size_of(dtype); }
+  /// Writes the elements in row-major order and native byte order.
+  void copy_to(void* destination) const;
+};
+
+/// The memory of a NumPy array or scalar, of an object with `__array__`, or with the buffer protocol; nothing when `object` is
+/// none of these. Throws TypeError for element types that Lento does not have and for masked arrays.
+std::optional<HostArray> host_array(PyObject* object);
+
+/// The elements of nested sequences of numbers (or one number), in row-major order.
+struct HostList {
+  DType dtype = DType::float32;
+  Shape shape;
+  std::vector<std::byte> bytes;
+};
+
+/// `object` as an array: bool, int64, float32 or complex64, whichever holds all numbers, or `dtype`. Throws ValueError when
+/// the nesting is ragged, TypeError when an element is no number, OverflowError when one does not fit.
+HostList host_list(PyObject* object, std::optional<DType> dtype);
+
+}  // namespace lento::python

@@ -1,0 +1,165 @@
+// Methods of lento.Tensor that bring values to Python: numpy(), tolist(), item() and the protocols built on them.
+#include "arguments.h"
+#include "convert.h"
+#include "source.h"
+#include "tensor_type.h"
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+namespace lento::python {
+namespace {
+
+template <class F>
+PyObject* guarded(F&& body) noexcept {
+  try {
+    const PythonSourceScope source;
+    return body();
+  } catch (...) {
+    return set_exception();
+  }
+}
+
+PyRef numpy_dtype(PyObject* numpy, DType dtype) {
+  if (dtype == DType::bfloat16) {
+    PyRef module(PyImport_ImportModule("ml_dtypes"));
+    if (!module) {
+      PyErr_Clear();
+      raise(PyExc_TypeError, "numpy(): NumPy has no bfloat16 of its own; install ml_dtypes, or use astype(lento.float32) first");
+    }
+    const PyRef scalar_type = own(PyObject_GetAttrString(module.get(), "bfloat16"));
+    return own(PyObject_CallMethod(numpy, "dtype", "O", scalar_type.get()));
+  }
+  return own(PyObject_CallMethod(numpy, "dtype", "s", std::string(name(dtype)).c_str()));
+}
+
+// A new NumPy array with the elements of the tensor.
+PyRef to_numpy(const Tensor& tensor) {
+  const Tensor held = tensor;
+  const PyRef numpy = own(PyImport_ImportModule("numpy"));
+  const PyRef dtype = numpy_dtype(numpy.get(), held.dtype());
+  const PyRef shape = own(from_ints(held.shape()));
+  PyRef array = own(PyObject_CallMethod(numpy.get(), "empty", "OO", shape.get(), dtype.get()));
+  const auto bytes = static_cast<std::size_t>(held.size()) * size_of(held.dtype());
+  const void* source = read_data(held);
+  if (bytes == 0) return array;
+  // Not the buffer protocol: NumPy refuses it for bfloat16.
+  const PyRef interface = own(PyObject_GetAttrString(array.get(), "__array_interface__"));
+  PyObject* data = PyDict_GetItemString(interface.get(), "data");
+  void* destination = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
+  if (destination == nullptr) throw PythonError{};
+  std::memcpy(destination, source, bytes);
+  return array;
+}
+
+PyObject* numpy_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return to_numpy(tensor_of(self)).release(); });
+}
+
+PyObject* array_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dtype", "copy", nullptr};
+  PyObject* dtype = Py_None;
+  PyObject* copy = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy) == 0) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (copy == Py_False) raise(PyExc_ValueError, "__array__(): a NumPy array of a tensor is always a copy; copy=False cannot hold");
+    PyRef array = to_numpy(tensor_of(self));
+    if (dtype == Py_None) return array.release();
+    return checked(PyObject_CallMethod(array.get(), "astype", "O", dtype));
+  });
+}
+
+PyObject* list_axis(DType dtype, std::span<const std::int64_t> shape, const std::byte*& data) {
+  if (shape.empty()) {
+    PyObject* number = from_scalar(Scalar::read(dtype, data));
+    data += size_of(dtype);
+    return checked(number);
+  }
+  PyRef list = own(PyList_New(static_cast<Py_ssize_t>(shape[0])));
+  for (std::int64_t i = 0; i < shape[0]; ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), list_axis(dtype, shape.subspan(1), data));
+  return list.release();
+}
+
+PyObject* tolist_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] {
+    const Tensor held = tensor_of(self);
+    const auto* data = static_cast<const std::byte*>(read_data(held));
+    return list_axis(held.dtype(), held.shape(), data);
+  });
+}
+
+PyObject* item_method(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    const Tensor held = tensor_of(self);
+    if (count == 0) {
+      if (held.size() != 1) raise(PyExc_ValueError, "item(): the tensor has %lld elements, not one", static_cast<long long>(held.size()));
+      return checked(from_scalar(read_scalar(held)));
+    }
+    // item(i) counts in row-major order, item(i, j) goes by axes, as in NumPy.
+    std::int64_t position = 0;
+    const Shape flat{held.size()};
+    const Shape& shape = count == 1 ? flat : held.shape();
+    if (static_cast<std::size_t>(count) != shape.size()) raise(PyExc_ValueError, "item(): %zd positions for %zu axes", count, shape.size());
+    for (Py_ssize_t axis = 0; axis < count; ++axis) {
+      const auto given = to_int(args[axis]);
+      if (!given) raise(PyExc_TypeError, "item(): positions must be int, not %s", Py_TYPE(args[axis])->tp_name);
+      const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+      const std::int64_t index = *given < 0 ? *given + extent : *given;
+      if (index < 0 || index >= extent) {
+        raise(PyExc_IndexError, "item(): position %lld is out of range for %lld elements", static_cast<long long>(*given), static_cast<long long>(extent));
+      }
+      position = position * extent + index;
+    }
+    const auto* data = static_cast<const std::byte*>(read_data(held));
+    return checked(from_scalar(Scalar::read(held.dtype(), data + static_cast<std::size_t>(position) * size_of(held.dtype()))));
+  });
+}
+
+PyObject* complex_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& x = tensor_of(self);
+    if (x.size() != 1) raise(PyExc_TypeError, "only a tensor of one element can be converted to complex");
+    const auto value = read_scalar(x).to<std::complex<double>>();
+    return checked(PyComplex_FromDoubles(value.real(), value.imag()));
+  });
+}
+
+// Tensors are values: a copy is another handle on the same one.
+PyObject* copy_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return wrap(Tensor(tensor_of(self))); });
+}
+
+PyObject* reduce_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&]() -> PyObject* {
+    const Tensor held = tensor_of(self);
+    const void* data = read_data(held);
+    const auto bytes = static_cast<Py_ssize_t>(held.size()) * static_cast<Py_ssize_t>(size_of(held.dtype()));
+    const PyRef content = own(PyBytes_FromStringAndSize(static_cast<const char*>(data), bytes));
+    const PyRef core = own(PyImport_ImportModule("lento._core"));
+    const PyRef rebuild = own(PyObject_GetAttrString(core.get(), "_rebuild"));
+    const PyRef shape = own(from_ints(held.shape()));
+    return checked(Py_BuildValue("O(sOO)", rebuild.get(), std::string(name(held.dtype())).c_str(), shape.get(), content.get()));
+  });
+}
+
+template <class F>
+PyCFunction method(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+}  // namespace
+
+PyMethodDef reading_methods[] = {
+    {"numpy", method(numpy_method), METH_NOARGS, "numpy($self, /)\n--\n\nThe values as a new NumPy array. Computes them if they are pending."},
+    {"tolist", method(tolist_method), METH_NOARGS, "tolist($self, /)\n--\n\nThe values as nested lists of Python numbers."},
+    {"item", method(item_method), METH_FASTCALL, "item($self, /, *position)\n--\n\nOne element as a Python number; the only one, or the one at a position."},
+    {"__array__", method(array_method), METH_VARARGS | METH_KEYWORDS, "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy.asarray(x)."},
+    {"__complex__", method(complex_method), METH_NOARGS, nullptr},
+    {"__copy__", method(copy_method), METH_NOARGS, nullptr},
+    {"__deepcopy__", method(copy_method), METH_O, nullptr},
+    {"__reduce__", method(reduce_method), METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace lento::python

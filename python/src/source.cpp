@@ -1,0 +1,156 @@
+#include "source.h"
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lento::python {
+namespace {
+
+// Code objects that sources refer to are pinned so that a line can be looked up long after the function is gone. The table is
+// bounded: a program that compiles new code for ever overwrites the oldest entries, whose sources then have no line any more. A unit
+// is a slot and the generation of its content, so that a stale unit is recognised.
+constexpr std::size_t kSlots = 8192;
+constexpr std::uintptr_t kInternalUnit = 1;  // code of Lento's own package
+
+struct Slot {
+  PyCodeObject* code = nullptr;
+  std::uint32_t generation = 0;
+  std::string file;  // last component of co_filename
+};
+
+struct PinTable {
+  std::mutex mutex;  // taken last and never while calling Python: sources are resolved under the engine's locks
+  std::vector<Slot> slots = std::vector<Slot>(kSlots);
+  std::unordered_map<PyCodeObject*, std::uintptr_t> units;
+  std::size_t next = 0;
+  std::string package_folder;
+};
+
+PinTable& table() {
+  static auto* pins = new PinTable;  // never destroyed: tensors may be printed at exit
+  return *pins;
+}
+
+// Last units seen, by code object; guarded by the GIL.
+struct CacheEntry {
+  PyCodeObject* code = nullptr;
+  std::uintptr_t unit = 0;
+};
+std::array<CacheEntry, 64> cache;
+
+CacheEntry& cache_entry(PyCodeObject* code) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(code);
+  return cache[((bits >> 4) ^ (bits >> 10)) % cache.size()];
+}
+
+std::uintptr_t unit_from(std::size_t slot, std::uint32_t generation) {
+  return (static_cast<std::uintptr_t>(generation) << 16 | slot) + 2;  // 0 is unknown, 1 internal
+}
+
+std::string file_of(PyCodeObject* code) {
+  const char* name = PyUnicode_AsUTF8(code->co_filename);
+  if (name == nullptr) {
+    PyErr_Clear();
+    return "<unknown>";
+  }
+  return name;
+}
+
+std::uintptr_t pin(PyCodeObject* code) {
+  PinTable& pins = table();
+  std::string file = file_of(code);
+  PyCodeObject* evicted = nullptr;
+  std::uintptr_t unit = 0;
+  {
+    const std::lock_guard lock(pins.mutex);
+    if (const auto found = pins.units.find(code); found != pins.units.end()) {
+      unit = found->second;
+    } else {
+      const bool internal = !pins.package_folder.empty() && file.starts_with(pins.package_folder);
+      if (const auto slash = file.rfind('/'); slash != std::string::npos) file.erase(0, slash + 1);
+      const std::size_t index = pins.next++ % kSlots;
+      Slot& slot = pins.slots[index];
+      evicted = slot.code;
+      if (evicted != nullptr) pins.units.erase(evicted);
+      slot.code = reinterpret_cast<PyCodeObject*>(Py_NewRef(code));
+      slot.generation = (slot.generation + 1) & 0x7fffffffU;
+      slot.file = std::move(file);
+      unit = internal ? kInternalUnit : unit_from(index, slot.generation);
+      pins.units.emplace(code, unit);
+    }
+  }
+  if (evicted != nullptr) {
+    cache_entry(evicted) = {};
+    Py_DECREF(evicted);
+  }
+  cache_entry(code) = {code, unit};
+  return unit;
+}
+
+inline std::uintptr_t unit_of(PyCodeObject* code) {
+  const CacheEntry& entry = cache_entry(code);
+  return entry.code == code ? entry.unit : pin(code);
+}
+
+inline int instruction_of(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030b0000
+  return PyFrame_GetLasti(frame);
+#else
+  return frame->f_lasti * static_cast<int>(sizeof(_Py_CODEUNIT));
+#endif
+}
+
+Source source_of(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const std::uintptr_t unit = unit_of(code);
+  Py_DECREF(code);
+  if (unit == kInternalUnit) return {};
+  const int instruction = instruction_of(frame);
+  return Source::foreign(reinterpret_cast<const void*>(unit), static_cast<std::uint32_t>(instruction < 0 ? 0 : instruction));
+}
+
+// Called without the GIL, maybe under the engine's locks: reads only immutable parts of a pinned code object.
+std::string resolve(const void* unit, std::uint32_t position) {
+  const auto number = reinterpret_cast<std::uintptr_t>(unit);
+  if (number < 2) return "";
+  const std::size_t index = (number - 2) & 0xffff;
+  const auto generation = static_cast<std::uint32_t>((number - 2) >> 16);
+  PinTable& pins = table();
+  const std::lock_guard lock(pins.mutex);
+  if (index >= kSlots) return "";
+  const Slot& slot = pins.slots[index];
+  if (slot.code == nullptr || slot.generation != generation) return "";
+  const int line = PyCode_Addr2Line(slot.code, static_cast<int>(position));
+  return slot.file + ":" + std::to_string(line);
+}
+
+}  // namespace
+
+Source current_source() {
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  if (frame == nullptr) return {};
+  Source source = source_of(frame);
+  while (!source.known()) [[unlikely]] {
+    PyFrameObject* caller = PyFrame_GetBack(frame);
+    if (caller == nullptr) break;
+    Py_DECREF(frame);
+    frame = caller;
+    source = source_of(frame);
+  }
+  Py_DECREF(frame);
+  return source;
+}
+
+void set_package_folder(std::string_view folder) {
+  PinTable& pins = table();
+  const std::lock_guard lock(pins.mutex);
+  pins.package_folder = std::string(folder) + "/";
+}
+
+void install_source_resolver() { set_source_resolver(&resolve); }
+
+}  // namespace lento::python

@@ -1,0 +1,239 @@
+#include "tensor_type.h"
+
+#include "arguments.h"
+#include "convert.h"
+#include "source.h"
+
+#include <lento/ops.gen.h>
+
+#include <structmember.h>
+
+#include <array>
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace lento::python {
+
+PyTypeObject* tensor_type = nullptr;
+
+namespace {
+
+// Objects of dropped tensors, kept for the next ones: in a loop every op makes one and drops one. Guarded by the GIL.
+constexpr std::size_t kFreeObjects = 256;
+std::array<TensorObject*, kFreeObjects> free_objects;
+std::size_t free_count = 0;
+
+void tensor_dealloc(PyObject* self) {
+  auto* object = reinterpret_cast<TensorObject*>(self);
+  if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  object->tensor.~Tensor();
+  // Objects in the free list keep the reference that each instance has on its heap type.
+  if (free_count < kFreeObjects) {
+    free_objects[free_count++] = object;
+    return;
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+Py_hash_t tensor_hash(PyObject* self) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(self);
+  const auto hash = static_cast<Py_hash_t>(bits >> 4 | bits << (8 * sizeof(bits) - 4));
+  return hash == -1 ? -2 : hash;
+}
+
+PyObject* tensor_repr(PyObject* self) {
+  try {
+    const PythonSourceScope source;
+    const Tensor tensor = tensor_of(self);
+    std::string text;
+    {
+      const WithoutGil without_gil;
+      text = tensor.to_string();
+    }
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  } catch (...) {
+    return set_exception();
+  }
+}
+
+Py_ssize_t tensor_length(PyObject* self) {
+  const Shape& shape = tensor_of(self).shape();
+  if (shape.empty()) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return static_cast<Py_ssize_t>(shape[0]);
+}
+
+PyObject* tensor_iter(PyObject* self) {
+  if (tensor_of(self).shape().empty()) {
+    PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
+    return nullptr;
+  }
+  return PySeqIter_New(self);
+}
+
+int tensor_contains(PyObject* self, PyObject* item) {
+  try {
+    const PythonSourceScope source;
+    if (is_tensor(item)) return read_scalar(lento::any(lento::equal(tensor_of(self), tensor_of(item)))).to<bool>() ? 1 : 0;
+    const auto number = to_scalar(item);
+    if (!number) return 0;
+    return read_scalar(lento::any(lento::equal(tensor_of(self), *number))).to<bool>() ? 1 : 0;
+  } catch (...) {
+    set_exception();
+    return -1;
+  }
+}
+
+// Runs a getter that records or reads, with the calling line set.
+template <class F>
+PyObject* getter(F&& body) noexcept {
+  try {
+    const PythonSourceScope source;
+    return body();
+  } catch (...) {
+    return set_exception();
+  }
+}
+
+PyObject* get_shape(PyObject* self, void*) { return from_ints(tensor_of(self).shape()); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).rank()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).size()); }
+PyObject* get_dtype(PyObject* self, void*) { return from_dtype(tensor_of(self).dtype()); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(size_of(tensor_of(self).dtype())); }
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(tensor_of(self).size() * static_cast<std::int64_t>(size_of(tensor_of(self).dtype())));
+}
+PyObject* get_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(tensor_of(self).id()); }
+PyObject* get_is_pending(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_pending() ? 1 : 0); }
+
+PyObject* get_device(PyObject* self, void*) {
+  return getter([&] { return from_device(tensor_of(self).device()); });
+}
+
+PyObject* get_transposed(PyObject* self, void*) {
+  return getter([&] {
+    const Tensor& x = tensor_of(self);
+    Ints axes;
+    for (std::int64_t axis = x.rank(); axis-- > 0;) axes.push_back(axis);
+    return wrap(lento::permute_dims(x, axes));
+  });
+}
+
+PyObject* get_matrix_transposed(PyObject* self, void*) {
+  return getter([&]() -> PyObject* {
+    const Tensor& x = tensor_of(self);
+    const std::int64_t rank = x.rank();
+    if (rank < 2) raise(PyExc_ValueError, "mT: the tensor has %lld axes and needs at least 2", static_cast<long long>(rank));
+    Ints axes;
+    for (std::int64_t axis = 0; axis < rank - 2; ++axis) axes.push_back(axis);
+    axes.push_back(rank - 1);
+    axes.push_back(rank - 2);
+    return wrap(lento::permute_dims(x, axes));
+  });
+}
+
+PyObject* get_real(PyObject* self, void*) {
+  return getter([&] { return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self); });
+}
+PyObject* get_imag(PyObject* self, void*) {
+  return getter([&] { return wrap(lento::imag(tensor_of(self))); });
+}
+
+PyGetSetDef attributes[] = {
+    {"shape", get_shape, nullptr, "The extents, outermost first, as a tuple.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+    {"size", get_size, nullptr, "The number of elements.", nullptr},
+    {"dtype", get_dtype, nullptr, "The element type, such as lento.float32.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"device", get_device, nullptr, "Where the tensor lives.", nullptr},
+    {"id", get_id, nullptr, "A number that no other value of this process has.", nullptr},
+    {"is_pending", get_is_pending, nullptr, "True while the value has not been computed.", nullptr},
+    {"T", get_transposed, nullptr, "The tensor with its axes in reverse order.", nullptr},
+    {"mT", get_matrix_transposed, nullptr, "The tensor with its last two axes swapped.", nullptr},
+    {"real", get_real, nullptr, "The real parts.", nullptr},
+    {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+const char* const kDoc =
+    "A tensor: a handle on a value that is pending, ready or failed.\n\n"
+    "Operations return at once and record what is to be computed; reading a value (float(x), x.numpy(), print(x)) computes it.\n"
+    "Make one with lento.asarray or a creation function.";
+
+}  // namespace
+
+PyObject* wrap(Tensor tensor) {
+  TensorObject* object = nullptr;
+  if (free_count > 0) {
+    object = free_objects[--free_count];
+    _Py_NewReference(reinterpret_cast<PyObject*>(object));
+  } else {
+    object = PyObject_New(TensorObject, tensor_type);
+    if (object == nullptr) throw PythonError{};
+  }
+  new (&object->tensor) Tensor(std::move(tensor));
+  object->weakrefs = nullptr;
+  return reinterpret_cast<PyObject*>(object);
+}
+
+PyObject* wrap(bool value) { return PyBool_FromLong(value ? 1 : 0); }
+PyObject* wrap(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
+PyObject* wrap(const Ints& values) { return checked(from_ints(values)); }
+PyObject* wrap(DType dtype) { return from_dtype(dtype); }
+
+Scalar read_scalar(const Tensor& tensor) {
+  const Tensor held = tensor;  // another thread may rebind the handle while the GIL is released
+  const WithoutGil without_gil;
+  return held.item_scalar();
+}
+
+const void* read_data(const Tensor& tensor) {
+  const WithoutGil without_gil;
+  return tensor.data_pointer();
+}
+
+void add_tensor_type(PyObject* module) {
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+      {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
+      {Py_tp_repr, reinterpret_cast<void*>(tensor_repr)},
+      {Py_tp_iter, reinterpret_cast<void*>(tensor_iter)},
+      {Py_tp_doc, const_cast<char*>(kDoc)},
+      {Py_tp_getset, attributes},
+      {Py_tp_members, members},
+      {Py_tp_methods, reading_methods},
+      {Py_sq_item, reinterpret_cast<void*>(get_row)},
+      {Py_sq_contains, reinterpret_cast<void*>(tensor_contains)},
+      {Py_mp_length, reinterpret_cast<void*>(tensor_length)},
+      {Py_mp_subscript, reinterpret_cast<void*>(get_item_object)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item_object)},
+  };
+  const auto operators = operator_slots();
+  slots.insert(slots.end(), operators.begin(), operators.end());
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {
+      .name = "lento.Tensor",
+      .basicsize = sizeof(TensorObject),
+      .itemsize = 0,
+      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+      .slots = slots.data(),
+  };
+  PyObject* type = checked(PyType_FromSpec(&spec));
+  tensor_type = reinterpret_cast<PyTypeObject*>(type);
+  // NumPy's operators leave a Tensor on the right to the Tensor: np.float32(2) * x is x's business.
+  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0) throw PythonError{};
+  if (PyModule_AddObjectRef(module, "Tensor", type) < 0) throw PythonError{};
+}
+
+}  // namespace lento::python
