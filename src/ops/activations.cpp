@@ -7,6 +7,8 @@
 
 namespace lento::composite {
 
+using namespace neural;
+
 namespace {
 
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
@@ -18,7 +20,7 @@ Tensor above_zero_or(const Tensor& x, const Tensor& negative) { return where(gre
 Tensor log_sigmoid_wide(const Tensor& x) { return subtract(minimum(x, 0), log1p(exp(negative(abs(x))))); }
 
 /// A 0-d tensor is treated as one element along its only axis.
-Tensor with_axis(const Tensor& x) { return x.shape().empty() ? prim::reshape(x, Ints{1}) : x; }
+Tensor with_axis(const Tensor& x) { return x.shape().empty() ? reshaped(x, Ints{1}) : x; }
 
 }  // namespace
 
@@ -26,7 +28,7 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
   const std::size_t rank = x.shape().size();
   const std::int64_t count = element_count(weight.shape());
   if (weight.shape().size() > 1) fail<ShapeError>("the weight must have at most one axis, got shape {}", weight.shape());
-  if (count == 1) return above_zero_or(x, multiply(x, prim::reshape(weight, {})));
+  if (count == 1) return above_zero_or(x, multiply(x, reshaped(weight, {})));
   if (rank < 2 || x.shape()[1] != count) {
     fail<ShapeError>("the weight has {} slopes, but the input of shape {} has {} channels", count, x.shape(),
                      rank < 2 ? 1 : x.shape()[1]);
@@ -127,7 +129,7 @@ Tensor softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
   const Ints axes{checked_axis(axis, wide.shape().size())};
   if (element_count(wide.shape()) == 0) return cast(x, result);
   const Tensor powers = exp(subtract(wide, max_kept(wide, axes)));
-  return cast(prim::reshape(divide(powers, sum_kept(powers, axes)), x.shape()), result);
+  return cast(reshaped(divide(powers, sum_kept(powers, axes)), x.shape()), result);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
@@ -137,7 +139,7 @@ Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtyp
   if (element_count(wide.shape()) == 0) return cast(x, result);
   const Tensor shifted = subtract(wide, max_kept(wide, axes));
   const Tensor logs = subtract(shifted, log(sum_kept(exp(shifted), axes)));
-  return cast(prim::reshape(logs, x.shape()), result);
+  return cast(reshaped(logs, x.shape()), result);
 }
 
 Tensor gumbel_softmax(const Tensor& logits, const Scalar& tau, bool hard, std::int64_t axis, Generator* generator) {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace lento::composite {
+namespace lento::composite::neural {
 
 DType wide_type(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
 
@@ -50,6 +50,8 @@ Tensor squeeze_axis(const Tensor& x, std::int64_t axis) {
   shape.erase(static_cast<std::size_t>(checked_axis(axis, shape.size())));
   return prim::reshape(x, shape);
 }
+
+Tensor reshaped(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : prim::reshape(x, shape); }
 
 Tensor swap_last(const Tensor& x) {
   Ints axes = axes_from(0, x.shape().size());
@@ -110,4 +112,4 @@ Tensor vector_norm_kept(const Tensor& x, double p, const Ints& axes) {
   return pow(sum_kept(pow(magnitude, p), axes), 1 / p);
 }
 
-}  // namespace lento::composite
+}  // namespace lento::composite::neural

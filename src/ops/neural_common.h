@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace lento::composite {
+namespace lento::composite::neural {
 
 /// float32 for float16 and bfloat16, any other type as it is: the type norms, softmax and losses compute in.
 DType wide_type(DType dtype);
@@ -31,6 +31,8 @@ Tensor slice_axis(const Tensor& x, std::int64_t axis, std::int64_t start, std::i
 Tensor unsqueeze(const Tensor& x, std::int64_t axis);
 /// `x` without its axis `axis`, which has length 1.
 Tensor squeeze_axis(const Tensor& x, std::int64_t axis);
+/// `x` with another shape; `x` itself when it has it already.
+Tensor reshaped(const Tensor& x, const Shape& shape);
 /// `x` with its last two axes exchanged.
 Tensor swap_last(const Tensor& x);
 /// A 1-d tensor reshaped so that it broadcasts along `axis` of a tensor with `rank` axes.
@@ -59,4 +61,4 @@ Tensor reduce_loss(const Tensor& loss, Reduction reduction, DType dtype);
 /// The sum of |x|^p over `axes` (kept), to the power 1/p. The values 0, 1, 2 and infinity of p have their own formula.
 Tensor vector_norm_kept(const Tensor& x, double p, const Ints& axes);
 
-}  // namespace lento::composite
+}  // namespace lento::composite::neural

@@ -6,9 +6,11 @@
 
 namespace lento::composite {
 
+using namespace neural;
+
 namespace {
 
-/// The type in which `x` is normalised; parameters are converted to it.
+/// What a normalised tensor is multiplied by and shifted by, one value a channel.
 struct Affine {
   const std::optional<Tensor>& weight;
   const std::optional<Tensor>& bias;
@@ -109,7 +111,7 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, co
   return cast(scale_channels(normal, {weight, bias}), x.dtype());
 }
 
-std::array<Tensor, 3> batch_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                                        const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                                        const Scalar& momentum, const Scalar& eps) {
   check_rank(x, 2);
@@ -127,14 +129,14 @@ std::array<Tensor, 3> batch_norm_train(const Tensor& x, const Tensor& running_me
   const double fraction = momentum.to<double>();
   const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
   const auto blend = [&](const Tensor& old, const Tensor& batch, double scale) {
-    const Tensor flat = prim::reshape(batch, Shape{channels});
+    const Tensor flat = reshaped(batch, Shape{channels});
     return cast(add(multiply(widen(old), 1 - fraction), multiply(flat, fraction * scale)), old.dtype());
   };
   return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, mean, 1),
           blend(running_var, var, unbiased)};
 }
 
-std::array<Tensor, 2> batch_norm_stats(const Tensor& x) {
+BatchNormStatsResult batch_norm_stats(const Tensor& x) {
   check_rank(x, 2);
   const Tensor wide = widen(x);
   const Ints axes = axes_but_channels(x);
@@ -142,7 +144,7 @@ std::array<Tensor, 2> batch_norm_stats(const Tensor& x) {
   const Tensor centred = subtract(wide, mean);
   const Tensor var = mean_kept(multiply(centred, centred), axes);
   const Shape flat{x.shape()[1]};
-  return {cast(prim::reshape(mean, flat), x.dtype()), cast(prim::reshape(var, flat), x.dtype())};
+  return {cast(reshaped(mean, flat), x.dtype()), cast(reshaped(var, flat), x.dtype())};
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t num_groups, const std::optional<Tensor>& weight,
@@ -155,8 +157,8 @@ Tensor group_norm(const Tensor& x, std::int64_t num_groups, const std::optional<
   Ints grouped(x.shape());
   grouped[1] = channels / num_groups;
   grouped.insert(1, num_groups);
-  const Tensor normal = standardize(prim::reshape(widen(x), grouped), axes_from(2, grouped.size()), eps);
-  return cast(scale_channels(prim::reshape(normal, x.shape()), {weight, bias}), x.dtype());
+  const Tensor normal = standardize(reshaped(widen(x), grouped), axes_from(2, grouped.size()), eps);
+  return cast(scale_channels(reshaped(normal, x.shape()), {weight, bias}), x.dtype());
 }
 
 Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
@@ -179,10 +181,10 @@ Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alp
   const std::int64_t channels = x.shape()[1];
   std::int64_t space = 1;
   for (std::size_t axis = 2; axis < x.shape().size(); ++axis) space *= x.shape()[axis];
-  const Tensor squares = prim::reshape(multiply(wide, wide), Shape{x.shape()[0], 1, channels, space});
+  const Tensor squares = reshaped(multiply(wide, wide), Shape{x.shape()[0], 1, channels, space});
   const Tensor sums = prim::sum_window(squares, Ints{size, 1}, Ints{1, 1}, Ints{size / 2, 0}, Ints{(size - 1) / 2, 0},
                                        Ints{1, 1});
-  const Tensor mean = divide(prim::reshape(sums, x.shape()), static_cast<double>(size));
+  const Tensor mean = divide(reshaped(sums, x.shape()), static_cast<double>(size));
   return cast(divide(wide, pow(add(multiply(mean, alpha), k), beta)), x.dtype());
 }
 
