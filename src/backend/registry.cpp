@@ -1,0 +1,35 @@
+#include "backend/backend.h"
+
+#include "base/devices.h"
+#include "base/fail.h"
+#include "tensor/tapes.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+
+namespace lento {
+
+namespace {
+
+/// By device id. Backends are registered while the library loads and live as long as the process.
+std::array<std::atomic<Backend*>, kMaxDevices> backends{};
+
+}  // namespace
+
+void register_backend(std::unique_ptr<Backend> backend) {
+  Backend* registered = backend.release();
+  for (int index = 0; index < registered->device_count(); ++index) {
+    const std::uint8_t id = add_device(std::string(registered->name()) + ":" + std::to_string(index));
+    if (id >= kMaxDevices) fail<DeviceError>("there are more than {} devices", kMaxDevices);
+    backends[id].store(registered, std::memory_order_release);
+  }
+}
+
+Backend& backend_of(std::uint8_t device) {
+  Backend* backend = device < kMaxDevices ? backends[device].load(std::memory_order_acquire) : nullptr;
+  if (backend == nullptr) fail<DeviceError>("there is no device {}", device);
+  return *backend;
+}
+
+}  // namespace lento

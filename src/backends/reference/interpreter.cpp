@@ -1,0 +1,207 @@
+#include "backends/reference/interpreter.h"
+
+#include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op.gen.h"
+#include "ir/op.h"
+#include "reference/kernels.gen.h"
+
+#include <cstring>
+#include <new>
+
+namespace lento::reference {
+
+namespace {
+
+constexpr std::uint32_t kNever = ~0U;
+const CounterId kDonation = counter_id("donation");
+
+/// Ops whose kernel writes only an update into an `out` that already holds their first operand.
+bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
+
+FailureRef make_failure(ErrorKind kind, std::string message, const Source& source) {
+  auto failure = std::make_unique<Failure>();
+  failure->kind = kind;
+  failure->message = std::move(message);
+  failure->source = source;
+  return FailureRef::adopt(failure.release());
+}
+
+/// Kernels' messages start with the op they belong to; the line is added when somebody reads the failure.
+class KernelContext {
+ public:
+  explicit KernelContext(Op op) : saved_(call_context()) {
+    CallContext& context = call_context();
+    context = {};
+    context.op = info(op).name;
+    context.depth = 1;
+  }
+  ~KernelContext() { call_context() = saved_; }
+  KernelContext(const KernelContext&) = delete;
+  KernelContext& operator=(const KernelContext&) = delete;
+
+ private:
+  CallContext saved_;
+};
+
+}  // namespace
+
+Interpreter::Interpreter(Graph graph, std::uint8_t device)
+    : graph_(std::move(graph)),
+      device_(device),
+      last_use_of_node_(graph_.nodes.size(), kNever),
+      last_use_of_input_(graph_.inputs.size(), kNever) {
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
+      if (operand.kind() == OperandRef::Kind::record) last_use_of_node_[operand.index()] = node;
+      if (operand.kind() == OperandRef::Kind::leaf) last_use_of_input_[operand.index()] = node;
+    }
+  }
+  for (const std::uint32_t output : graph_.outputs) last_use_of_node_[output] = kNever;
+}
+
+/// The state of one run.
+struct Interpreter::Run {
+  const Interpreter& program;
+  const Graph& graph;
+  const RunArguments& arguments;
+  std::vector<Outcome> values;  // by node; released after the last use
+
+  explicit Run(const Interpreter& p, const RunArguments& a) : program(p), graph(p.graph_), arguments(a), values(graph.nodes.size()) {}
+
+  const BufferRef& buffer_of(OperandRef operand) const {
+    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer : arguments.inputs[operand.index()];
+  }
+
+  FailureRef failed_operand(const Record& record) const {
+    for (const OperandRef operand : graph.operands(record)) {
+      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure) return values[operand.index()].failure;
+    }
+    return {};
+  }
+
+  BufferRef allocate(const Record& record) const {
+    const Shape& shape = shape_of(record.shape);
+    std::size_t bytes = size_of(record.dtype);
+    for (const std::int64_t extent : shape) {
+      if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
+        fail<MemoryError>("a tensor of shape {} is too large", shape);
+      }
+    }
+    return allocate_host(bytes, program.device_);
+  }
+
+  /// The operand's own buffer when this node is its last reader and nobody else holds it; else a copy.
+  BufferRef take_or_copy(std::uint32_t node, const Record& record, OperandRef operand) {
+    const std::uint32_t index = operand.index();
+    if (operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[index] == node && values[index].buffer->unique()) {
+      count(kDonation);
+      return std::move(values[index].buffer);
+    }
+    if (operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node && arguments.donated[index] != 0) {
+      count(kDonation);
+      return arguments.inputs[index];
+    }
+    BufferRef copy = allocate(record);
+    std::memcpy(copy->data(), buffer_of(operand)->data(), copy->size());
+    return copy;
+  }
+
+  void run_node(std::uint32_t node) {
+    const Record& record = graph.nodes[node];
+    // The records of an op's further results follow it and are filled together with it.
+    std::uint32_t result_count = 1;
+    while (node + result_count < graph.nodes.size() && graph.nodes[node + result_count].op == Op::result &&
+           graph.nodes[node + result_count].operands[0].index() == node) {
+      ++result_count;
+    }
+    const KernelContext context(record.op);
+    FailureRef failure = failed_operand(record);
+    if (!failure) {
+      try {
+        compute(node, record, result_count);
+      } catch (const Error& error) {
+        failure = make_failure(error.kind(), error.what(), graph.sources[node]);
+      } catch (const std::bad_alloc&) {
+        failure = make_failure(ErrorKind::memory, complete_message("out of memory"), graph.sources[node]);
+      }
+    }
+    if (failure) {
+      for (std::uint32_t r = 0; r < result_count; ++r) values[node + r] = {{}, failure};
+    }
+  }
+
+  void compute(std::uint32_t node, const Record& record, std::uint32_t result_count) {
+    const std::span<const OperandRef> operands = graph.operands(record);
+    const std::size_t declared = info(record.op).result_count;
+    std::vector<BufferRef> buffers(declared);
+    std::vector<Array> outs;
+    const std::vector<Meta> unused = result_count < declared ? all_results(record) : std::vector<Meta>{};
+    std::vector<Argument> inputs;
+    inputs.reserve(operands.size());
+    for (const OperandRef operand : operands) {
+      if (operand.kind() == OperandRef::Kind::scalar) {
+        const ScalarArgument& scalar = arguments.scalars[operand.index()];
+        inputs.emplace_back(scalar.value, scalar.dtype);
+        continue;
+      }
+      const bool is_node = operand.kind() == OperandRef::Kind::record;
+      const DType dtype = is_node ? graph.nodes[operand.index()].dtype : graph.inputs[operand.index()].dtype;
+      const ShapeId shape = is_node ? graph.nodes[operand.index()].shape : graph.inputs[operand.index()].shape;
+      inputs.emplace_back(Array(buffer_of(operand)->data(), dtype, shape_of(shape)));
+    }
+    std::vector<const Record*> of_result(declared, nullptr);
+    of_result[0] = &record;
+    for (std::uint32_t r = 1; r < result_count; ++r) {
+      const Record& further = graph.nodes[node + r];
+      of_result[further.result_index] = &further;
+    }
+    for (std::size_t r = 0; r < declared; ++r) {
+      if (of_result[r] != nullptr) {
+        buffers[r] = r == 0 && updates_first_operand(record.op) ? take_or_copy(node, record, operands[0]) : allocate(*of_result[r]);
+        outs.emplace_back(buffers[r]->data(), of_result[r]->dtype, shape_of(of_result[r]->shape));
+      } else {
+        // A result nobody asked for is computed all the same, into memory of its own.
+        const Meta& meta = unused[r];
+        buffers[r] = allocate_host(size_of(meta.dtype) * static_cast<std::size_t>(element_count(meta.shape)), program.device_);
+        outs.emplace_back(buffers[r]->data(), meta.dtype, meta.shape);
+      }
+    }
+    reference::run(record.op, outs, inputs, record.attrs);
+    values[node].buffer = buffers[0];
+    for (std::uint32_t r = 1; r < result_count; ++r) {
+      values[node + r].buffer = buffers[graph.nodes[node + r].result_index];
+    }
+  }
+
+  std::vector<Meta> all_results(const Record& record) const {
+    std::vector<Meta> operands;
+    for (const OperandRef operand : graph.operands(record)) {
+      if (operand.kind() != OperandRef::Kind::scalar) operands.push_back(graph.meta_of(operand));
+    }
+    std::vector<Meta> results(info(record.op).result_count);
+    infer_node(record.op, operands, record.attrs, results);
+    return results;
+  }
+
+  void release_after(std::uint32_t node) {
+    for (const OperandRef operand : graph.operands(graph.nodes[node])) {
+      if (operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[operand.index()] == node) {
+        values[operand.index()] = {};
+      }
+    }
+  }
+};
+
+void Interpreter::run(const RunArguments& arguments) {
+  Run run(*this, arguments);
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    if (graph_.nodes[node].op != Op::result) run.run_node(node);
+    run.release_after(node);
+  }
+  for (std::size_t k = 0; k < graph_.outputs.size(); ++k) arguments.outcomes[k] = run.values[graph_.outputs[k]];
+}
+
+}  // namespace lento::reference

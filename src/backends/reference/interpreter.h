@@ -1,0 +1,27 @@
+// The reference backend's programs: a graph run node by node, each by its kernel, in order.
+#pragma once
+
+#include "backend/backend.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace lento::reference {
+
+class Interpreter final : public Program {
+ public:
+  Interpreter(Graph graph, std::uint8_t device);
+  void run(const RunArguments& arguments) override;
+
+ private:
+  struct Run;
+
+  Graph graph_;
+  std::uint8_t device_;
+  // When a value is used for the last time, as a node number; outputs and unused values have kNever.
+  std::vector<std::uint32_t> last_use_of_node_;
+  std::vector<std::uint32_t> last_use_of_input_;
+};
+
+}  // namespace lento::reference
