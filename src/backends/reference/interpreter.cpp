@@ -4,10 +4,12 @@
 #include "backends/reference/dispatch.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "ir/infer.gen.h"
 #include "ir/op.gen.h"
 #include "ir/op.h"
 #include "reference/kernels.gen.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -96,11 +98,14 @@ struct Interpreter::Run {
   /// The operand's own buffer when this node is its last reader and nobody else holds it; else a copy.
   BufferRef take_or_copy(std::uint32_t node, const Record& record, OperandRef operand) {
     const std::uint32_t index = operand.index();
-    if (operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[index] == node && values[index].buffer->unique()) {
+    const bool read_twice = std::ranges::count_if(graph.operands(record), [&](OperandRef other) {
+      return other.kind() != OperandRef::Kind::scalar && buffer_of(other) == buffer_of(operand);
+    }) > 1;
+    if (!read_twice && operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[index] == node && values[index].buffer->unique()) {
       count(kDonation);
       return std::move(values[index].buffer);
     }
-    if (operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node && arguments.donated[index] != 0) {
+    if (!read_twice && operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node && arguments.donated[index] != 0) {
       count(kDonation);
       return arguments.inputs[index];
     }
