@@ -7,7 +7,7 @@
 set(LENTO_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 set(LENTO_GENERATED_IR ir/op_table.gen.cpp ir/attrs.gen.cpp ir/infer.gen.cpp)
-set(LENTO_GENERATED_OPS ops/elementwise.gen.cpp ops/primitives.gen.cpp)
+set(LENTO_GENERATED_OPS ops/elementwise.gen.cpp ops/primitives.gen.cpp ops/methods.gen.cpp)
 set(LENTO_GENERATED_REFERENCE reference/kernels.gen.cpp)
 set(LENTO_GENERATED_PYTHON)
 foreach(shard RANGE 3)
@@ -17,7 +17,10 @@ foreach(shard RANGE 3)
 endforeach()
 
 add_custom_target(lento_generated)
-file(GLOB LENTO_CATALOGUE CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.yaml)
+set(LENTO_OPS_DIR ${PROJECT_SOURCE_DIR}/ops CACHE PATH "The op catalogue")
+file(GLOB LENTO_CATALOGUE CONFIGURE_DEPENDS ${LENTO_OPS_DIR}/*.yaml)
+# The functions that an entry's `compute` may call.
+file(GLOB LENTO_SCALAR_MATH CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/reference/scalar_*.h)
 if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tools/opgen)
   set(compiled)
@@ -29,9 +32,9 @@ if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   add_custom_command(
     OUTPUT ${stamp}
     BYPRODUCTS ${compiled}
-    COMMAND opgen generate --ops ${PROJECT_SOURCE_DIR}/ops --out ${LENTO_GENERATED_DIR}
+    COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS opgen ${LENTO_CATALOGUE}
+    DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH}
     COMMENT "Generating from the op catalogue"
     VERBATIM)
   add_custom_target(lento_generate DEPENDS ${stamp})
