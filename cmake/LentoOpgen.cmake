@@ -28,11 +28,13 @@ if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
     list(TRANSFORM LENTO_GENERATED_${layer} PREPEND ${LENTO_GENERATED_DIR}/)
     list(APPEND compiled ${LENTO_GENERATED_${layer}})
   endforeach()
+  set(math ${LENTO_SCALAR_MATH})
+  list(TRANSFORM math PREPEND "--math;")
   set(stamp ${PROJECT_BINARY_DIR}/opgen.stamp)
   add_custom_command(
     OUTPUT ${stamp}
     BYPRODUCTS ${compiled}
-    COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet
+    COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet ${math}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH}
     COMMENT "Generating from the op catalogue"
