@@ -1,5 +1,5 @@
-// Scalar functions of complex numbers: see scalar_math.h, which includes this. What is not here (exp, log, sqrt, trigonometric and
-// hyperbolic functions) is std::'s, that is C99's with the special values of its Annex G.
+// Scalar functions of complex numbers: see scalar_math.h, which includes this. What is not here (exp, log, sqrt,
+// trigonometric and hyperbolic functions) is std::'s, that is C99's with the special values of its Annex G.
 #pragma once
 
 #include <cmath>
@@ -95,7 +95,8 @@ std::complex<T> expm1(std::complex<T> a) {
     return {e.real() - 1, e.imag()};
   }
   const double half_sine = std::sin(y / 2);
-  return {static_cast<T>(std::expm1(x) * std::cos(y) - 2 * half_sine * half_sine), static_cast<T>(std::exp(x) * std::sin(y))};
+  return {static_cast<T>(std::expm1(x) * std::cos(y) - 2 * half_sine * half_sine),
+          static_cast<T>(std::exp(x) * std::sin(y))};
 }
 
 /// log |1 + a| + i arg(1 + a). Near 0, |1 + a|^2 - 1 = x (2 + x) + y^2 is computed without the 1.
@@ -124,8 +125,8 @@ std::complex<T> log10(std::complex<T> a) {
   return log_to_base(a, std::numbers::ln10);
 }
 
-/// a to the 0 is 1; 0 to a power with positive real part is 0, to any other nan. Small whole powers multiply repeatedly, so that they are
-/// exact where a product is; others are exp(b log a).
+/// a to the 0 is 1; 0 to a power with positive real part is 0, to any other nan. Small whole powers multiply
+/// repeatedly, so that they are exact where a product is; others are exp(b log a).
 template <std::floating_point T>
 std::complex<T> pow(std::complex<T> a, std::complex<T> b) {
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();

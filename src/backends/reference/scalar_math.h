@@ -1,9 +1,11 @@
-// The scalar functions that the catalogue's `compute` expressions call as math::name(x), and reference kernels too: the one place
-// where integer overflow, division by zero, shifts out of range, signed zeros and nan get their defined meaning.
+// The scalar functions that the catalogue's `compute` expressions call as math::name(x), and reference kernels too: the
+// one place where integer overflow, division by zero, shifts out of range, signed zeros and nan get their defined
+// meaning.
 //
-// Compute types: bool, the integers, float (for float16, bfloat16 and float32), double and std::complex of both. Where nothing else is
-// said, a float function is std::'s float version. These compute wider and round once, which is both simpler and more
-// exact: rsqrt and the complex functions with float parts in double; the special functions of scalar_special.h in long double.
+// Compute types: bool, the integers, float (for float16, bfloat16 and float32), double and std::complex of both. Where
+// nothing else is said, a float function is std::'s float version. These compute wider and round once, which is both
+// simpler and more exact: rsqrt and the complex functions with float parts in double; the special functions of
+// scalar_special.h in long double.
 //
 //   scalar_math.h      integers and reals (this file)
 //   scalar_complex.h   complex numbers
@@ -27,7 +29,8 @@ concept SignedInteger = Integer<T> && std::signed_integral<T>;
 template <class T>
 concept Floating = std::floating_point<T>;
 
-// ---- Integers: modulo 2^bits. Going through uint64_t avoids both signed overflow and the promotion of uint16_t to int.
+// ---- Integers: modulo 2^bits. Going through uint64_t avoids both signed overflow and the promotion of uint16_t to
+// int.
 
 template <Integer T>
 constexpr T wrapping_add(T a, T b) {
@@ -131,7 +134,8 @@ T divide(T a, T b) {
   return a / b;
 }
 
-/// The Array API's special cases: an infinite operand or a zero divisor gives a / b itself, so a positive number // -inf is -0.
+/// The Array API's special cases: an infinite operand or a zero divisor gives a / b itself, so a positive number //
+/// -inf is -0.
 template <Floating T>
 T floor_divide(T a, T b) {
   if (b == 0 || std::isinf(a) || std::isinf(b)) return a / b;

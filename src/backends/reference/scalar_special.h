@@ -1,5 +1,5 @@
-// Special functions of reals: see scalar_math.h, which includes this. Each is a textbook series, evaluated in long double (64 bits of
-// fraction or more) and rounded once, so that no tables of fitted coefficients are needed.
+// Special functions of reals: see scalar_math.h, which includes this. Each is a textbook series, evaluated in long
+// double (64 bits of fraction or more) and rounded once, so that no tables of fitted coefficients are needed.
 #pragma once
 
 #include <math.h>  // lgamma_r: std::lgamma writes the global signgam, which is a race
@@ -18,12 +18,12 @@ inline constexpr long double kInfinity = std::numeric_limits<long double>::infin
 inline constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 
 /// The Bernoulli numbers B2, B4, …, B24.
-inline constexpr long double kBernoulli[] = {1 / 6.0L,       -1 / 30.0L,      1 / 42.0L,     -1 / 30.0L,
-                                             5 / 66.0L,      -691 / 2730.0L,  7 / 6.0L,      -3617 / 510.0L,
+inline constexpr long double kBernoulli[] = {1 / 6.0L,       -1 / 30.0L,       1 / 42.0L,       -1 / 30.0L,
+                                             5 / 66.0L,      -691 / 2730.0L,   7 / 6.0L,        -3617 / 510.0L,
                                              43867 / 798.0L, -174611 / 330.0L, 854513 / 138.0L, -236364091 / 2730.0L};
 
-/// Newton's method (Halley's variant, which triples the digits) on erf(y) = x from a rough start. In the upper half erfc keeps the
-/// digits that 1 - erf loses.
+/// Newton's method (Halley's variant, which triples the digits) on erf(y) = x from a rough start. In the upper half
+/// erfc keeps the digits that 1 - erf loses.
 inline long double erfinv(long double x) {
   if (!(std::fabs(x) <= 1)) return kNan;
   if (x == 0 || std::fabs(x) == 1) return x == 0 ? x : x * kInfinity;

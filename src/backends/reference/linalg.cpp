@@ -1,0 +1,271 @@
+// Factorisations and solvers through LAPACK, matrix by matrix over the batch. Every matrix is row-major.
+#include "backends/reference/array.h"
+#include "backends/reference/lapack_by_type.h"
+#include "backends/reference/sum_of_products.h"
+#include "base/fail.h"
+#include "reference/kernels.gen.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace lento::reference {
+
+namespace {
+
+/// A batch of matrices (…, rows, columns), or of vectors seen as one-row matrices.
+struct Matrices {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t count;
+
+  explicit Matrices(const Array& x)
+      : rows(x.extent(x.rank() - 2)),
+        columns(x.extent(x.rank() - 1)),
+        count(element_count(x.shape().span().first(x.shape().size() - 2))) {}
+
+  std::int64_t size() const { return rows * columns; }
+  lapack_int m() const { return static_cast<lapack_int>(rows); }
+  lapack_int n() const { return static_cast<lapack_int>(columns); }
+};
+
+template <class T>
+using RealOf = decltype(std::real(T{}));
+
+/// Calls f with the four element types that LAPACK has; inference refuses the others.
+template <class F>
+void dispatch_lapack(DType dtype, F f) {
+  switch (dtype) {
+    case DType::float32:
+      return f.template operator()<float>();
+    case DType::float64:
+      return f.template operator()<double>();
+    case DType::complex64:
+      return f.template operator()<std::complex<float>>();
+    default:
+      return f.template operator()<std::complex<double>>();
+  }
+}
+
+/// ", matrix 3 of the batch", or nothing when there is only one.
+std::string which(const Matrices& x, std::int64_t matrix) {
+  return x.count == 1 ? "" : fmt::format(" (matrix {} of the batch)", matrix);
+}
+
+template <class T>
+bool all_finite(const T* elements, std::int64_t count) {
+  return std::all_of(elements, elements + count, [](T element) { return math::is_finite(element); });
+}
+
+/// LAPACK's iterations may not end on nan and inf.
+template <class T>
+void require_finite(const T* elements, const Matrices& x, std::int64_t matrix) {
+  if (!all_finite(elements, x.size())) fail<LinAlgError>("the matrix contains nan or inf{}", which(x, matrix));
+}
+
+/// Writes zeros above the diagonal, of which nothing is read.
+template <class T>
+void clear_upper(T* matrix, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) std::fill(matrix + i * n + i + 1, matrix + (i + 1) * n, T{});
+}
+
+template <class T>
+void write_identity(T* to, std::int64_t n) {
+  std::fill_n(to, n * n, T{});
+  for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T{1};
+}
+
+}  // namespace
+
+void cholesky_factor(const Array& out, const Array& x) {
+  const Matrices shape(x);
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    std::copy_n(x.as<T>(), x.size(), out.as<T>());
+    for (std::int64_t matrix = 0; matrix < shape.count && shape.size() > 0; ++matrix) {
+      T* factor = out.as<T>() + matrix * shape.size();
+      clear_upper(factor, shape.rows);
+      require_finite(factor, shape, matrix);
+      const lapack_int info = Lapack<T>::potrf(LAPACK_ROW_MAJOR, 'L', shape.n(), factor, shape.n());
+      if (info != 0) {
+        fail<LinAlgError>("the matrix is not positive definite: its leading minor of order {} is not positive{}", info,
+                          which(shape, matrix));
+      }
+    }
+  });
+}
+
+void qr_factor(const Array& q, const Array& r, const Array& x, const QrFactorAttrs&) {
+  const Matrices shape(x), q_shape(q), r_shape(r);
+  const std::int64_t rank = std::min(shape.rows, shape.columns);
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    std::vector<T> work(static_cast<std::size_t>(shape.size()));
+    std::vector<T> reflectors(static_cast<std::size_t>(rank));
+    for (std::int64_t matrix = 0; matrix < shape.count; ++matrix) {
+      const T* from = x.as<T>() + matrix * shape.size();
+      T* to_q = q.as<T>() + matrix * q_shape.size();
+      T* to_r = r.as<T>() + matrix * r_shape.size();
+      if (rank == 0) {
+        if (q_shape.rows == q_shape.columns) write_identity(to_q, q_shape.rows);
+        continue;
+      }
+      if (!all_finite(from, shape.size())) {
+        std::fill_n(to_q, q_shape.size(), T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+        std::fill_n(to_r, r_shape.size(), T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+        continue;
+      }
+      std::copy_n(from, shape.size(), work.data());
+      Lapack<T>::geqrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), work.data(), shape.n(), reflectors.data());
+      // r is on and above the diagonal of what geqrf leaves, the reflectors that make q are below it.
+      for (std::int64_t i = 0; i < r_shape.rows; ++i) {
+        for (std::int64_t j = 0; j < r_shape.columns; ++j)
+          to_r[i * r_shape.columns + j] = j >= i ? work[static_cast<std::size_t>(i * shape.columns + j)] : T{};
+      }
+      for (std::int64_t i = 0; i < q_shape.rows; ++i) {
+        for (std::int64_t j = 0; j < q_shape.columns; ++j)
+          to_q[i * q_shape.columns + j] = j < rank ? work[static_cast<std::size_t>(i * shape.columns + j)] : T{};
+      }
+      Lapack<T>::generate_q(LAPACK_ROW_MAJOR, q_shape.m(), q_shape.n(), static_cast<lapack_int>(rank), to_q,
+                            q_shape.n(), reflectors.data());
+    }
+  });
+}
+
+void svd_factor(const Array& u, const Array& s, const Array& vh, const Array& x, const SvdFactorAttrs& attrs) {
+  const Matrices shape(x), u_shape(u), vh_shape(vh);
+  const std::int64_t rank = std::min(shape.rows, shape.columns);
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    std::vector<T> work(static_cast<std::size_t>(shape.size()));
+    for (std::int64_t matrix = 0; matrix < shape.count; ++matrix) {
+      const T* from = x.as<T>() + matrix * shape.size();
+      T* to_u = u.as<T>() + matrix * u_shape.size();
+      T* to_vh = vh.as<T>() + matrix * vh_shape.size();
+      if (rank == 0) {
+        if (u_shape.rows == u_shape.columns) write_identity(to_u, u_shape.rows);
+        if (vh_shape.rows == vh_shape.columns) write_identity(to_vh, vh_shape.rows);
+        continue;
+      }
+      require_finite(from, shape, matrix);
+      std::copy_n(from, shape.size(), work.data());
+      const lapack_int info =
+          Lapack<T>::gesdd(LAPACK_ROW_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(), work.data(),
+                           shape.n(), s.as<RealOf<T>>() + matrix * rank, to_u, u_shape.n(), to_vh, vh_shape.n());
+      if (info != 0) fail<LinAlgError>("the singular values did not converge{}", which(shape, matrix));
+    }
+  });
+}
+
+void eigh_factor(const Array& w, const Array& v, const Array& x) {
+  const Matrices shape(x);
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    std::copy_n(x.as<T>(), x.size(), v.as<T>());
+    for (std::int64_t matrix = 0; matrix < shape.count && shape.size() > 0; ++matrix) {
+      T* vectors = v.as<T>() + matrix * shape.size();
+      clear_upper(vectors, shape.rows);
+      require_finite(vectors, shape, matrix);
+      const lapack_int info = Lapack<T>::heevd(LAPACK_ROW_MAJOR, 'V', 'L', shape.n(), vectors, shape.n(),
+                                               w.as<RealOf<T>>() + matrix * shape.rows);
+      if (info != 0) fail<LinAlgError>("the eigenvalues did not converge{}", which(shape, matrix));
+    }
+  });
+}
+
+void eig_factor(const Array& w, const Array& v, const Array& x) {
+  const Matrices shape(x);
+  const std::int64_t n = shape.rows;
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    using Result = std::complex<RealOf<T>>;
+    std::vector<T> work(static_cast<std::size_t>(shape.size()));
+    std::vector<T> vectors(static_cast<std::size_t>(shape.size()));
+    std::vector<RealOf<T>> real(static_cast<std::size_t>(n)), imag(static_cast<std::size_t>(n));
+    for (std::int64_t matrix = 0; matrix < shape.count && n > 0; ++matrix) {
+      const T* from = x.as<T>() + matrix * shape.size();
+      Result* to_w = w.as<Result>() + matrix * n;
+      Result* to_v = v.as<Result>() + matrix * shape.size();
+      require_finite(from, shape, matrix);
+      std::copy_n(from, shape.size(), work.data());
+      lapack_int info = 0;
+      if constexpr (std::same_as<T, Result>) {
+        info = Lapack<T>::geev(LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), to_w, nullptr, shape.n(),
+                               to_v, shape.n());
+      } else {
+        info = Lapack<T>::geev(LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), real.data(), imag.data(),
+                               nullptr, shape.n(), vectors.data(), shape.n());
+        // A pair of conjugate eigenvalues has its vectors' real parts in one column and the imaginary parts in the
+        // next.
+        for (std::int64_t j = 0; j < n; ++j) {
+          const auto column = static_cast<std::size_t>(j);
+          to_w[j] = Result(real[column], imag[column]);
+          const std::int64_t first = imag[column] < 0 ? j - 1 : j;
+          const RealOf<T> sign = imag[column] < 0 ? -1 : 1;
+          for (std::int64_t i = 0; i < n; ++i) {
+            const T* row = vectors.data() + i * n;
+            to_v[i * n + j] = imag[column] == 0 ? Result(row[j]) : Result(row[first], sign * row[first + 1]);
+          }
+        }
+      }
+      if (info != 0) fail<LinAlgError>("the eigenvalues did not converge{}", which(shape, matrix));
+    }
+  });
+}
+
+void lu_factor(const Array& lu, const Array& pivots, const Array& x) {
+  const Matrices shape(x);
+  const std::int64_t rank = std::min(shape.rows, shape.columns);
+  dispatch_lapack(x.dtype(), [&]<class T>() {
+    std::copy_n(x.as<T>(), x.size(), lu.as<T>());
+    for (std::int64_t matrix = 0; matrix < shape.count && rank > 0; ++matrix) {
+      std::int32_t* swaps = pivots.as<std::int32_t>() + matrix * rank;
+      // A positive return value says that the matrix is singular, which the diagonal shows as well.
+      Lapack<T>::getrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), lu.as<T>() + matrix * shape.size(), shape.n(), swaps);
+      for (std::int64_t i = 0; i < rank; ++i) swaps[i] -= 1;  // LAPACK counts from 1
+    }
+  });
+}
+
+void linear_solve(const Array& out, const Array& a, const Array& b) {
+  const Matrices shape(a), right(b);
+  dispatch_lapack(a.dtype(), [&]<class T>() {
+    std::vector<T> work(static_cast<std::size_t>(shape.size()));
+    std::vector<lapack_int> pivots(static_cast<std::size_t>(shape.rows));
+    std::copy_n(b.as<T>(), b.size(), out.as<T>());
+    for (std::int64_t matrix = 0; matrix < shape.count && right.size() > 0; ++matrix) {
+      std::copy_n(a.as<T>() + matrix * shape.size(), shape.size(), work.data());
+      const lapack_int info = Lapack<T>::gesv(LAPACK_ROW_MAJOR, shape.n(), right.n(), work.data(), shape.n(),
+                                              pivots.data(), out.as<T>() + matrix * right.size(), right.n());
+      if (info != 0) fail<LinAlgError>("the matrix is singular{}", which(shape, matrix));
+    }
+  });
+}
+
+void triangular_solve(const Array& out, const Array& a, const Array& b, const TriangularSolveAttrs& attrs) {
+  const Matrices shape(a), right(b);
+  const std::int64_t n = shape.rows;
+  const bool from_below = attrs.upper != attrs.transpose;  // the last unknown stands alone in its row
+  dispatch_lapack(a.dtype(), [&]<class T>() {
+    using Sum = SumType<T>;
+    for (std::int64_t matrix = 0; matrix < shape.count; ++matrix) {
+      const T* coefficients = a.as<T>() + matrix * shape.size();
+      const T* from = b.as<T>() + matrix * right.size();
+      T* to = out.as<T>() + matrix * right.size();
+      const auto coefficient = [&](std::int64_t i, std::int64_t j) {
+        return coefficients[attrs.transpose ? j * n + i : i * n + j];
+      };
+      for (std::int64_t column = 0; column < right.columns; ++column) {
+        for (std::int64_t step = 0; step < n; ++step) {
+          const std::int64_t i = from_below ? n - 1 - step : step;
+          Sum known{};
+          for (std::int64_t j = from_below ? i + 1 : 0; j < (from_below ? n : i); ++j) {
+            add_product(known, coefficient(i, j), to[j * right.columns + column]);
+          }
+          const Sum rest = static_cast<Sum>(from[i * right.columns + column]) - known;
+          to[i * right.columns + column] =
+              static_cast<T>(attrs.unit_diagonal ? rest : math::divide(rest, static_cast<Sum>(coefficient(i, i))));
+        }
+      }
+    }
+  });
+}
+
+}  // namespace lento::reference

@@ -1,0 +1,28 @@
+// Shapes and dtypes of the sliding windows.
+#include "base/fail.h"
+#include "ir/infer_sliding.h"
+
+namespace lento {
+
+namespace {
+
+template <class Attrs>
+Meta infer_sliding_window(const Meta& x, const Attrs& attrs) {
+  require_spatial(x, "x");
+  const Sliding sliding{attrs.kernel, attrs.stride, attrs.padding_low, attrs.padding_high, attrs.dilation};
+  Shape shape{x.shape[0], x.shape[1]};
+  shape.append(window_positions(spatial_extents(x), sliding));
+  return checked_size({x.dtype, shape});
+}
+
+}  // namespace
+
+std::array<Meta, 2> infer_max_window(const Meta& x, MaxWindowAttrs& attrs) {
+  const Meta values = infer_sliding_window(x, attrs);
+  if (is_complex(x.dtype)) fail<DTypeError>("complex numbers have no order, got {}", type_text(x));
+  return {values, checked_size({DType::int64, values.shape})};
+}
+
+Meta infer_sum_window(const Meta& x, SumWindowAttrs& attrs) { return infer_sliding_window(x, attrs); }
+
+}  // namespace lento
