@@ -154,7 +154,7 @@ CallOperands::CallOperands(std::initializer_list<const Tensor*> tensors) {
   active_ = context.depth == 1;
   if (!active_) return;
   for (const Tensor* tensor : tensors) {
-    if (count_ < kMost) tensors_[count_++] = tensor;
+    if (tensor != nullptr && count_ < kMost) tensors_[count_++] = tensor;
   }
   context.describe = describe;
   context.operands = this;

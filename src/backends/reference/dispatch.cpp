@@ -1,0 +1,41 @@
+#include "backends/reference/dispatch.h"
+
+#include "base/fail.h"
+#include "ir/infer_elementwise.h"
+#include "ir/op.h"
+#include "reference/kernels.gen.h"
+
+namespace lento::reference {
+
+std::vector<Array> arrays_of(std::span<const Argument> arguments) {
+  std::vector<Array> arrays;
+  arrays.reserve(arguments.size());
+  for (const Argument& argument : arguments) arrays.push_back(argument.array());
+  return arrays;
+}
+
+std::vector<Scalar> numbers_of(std::span<const Argument> arguments) {
+  std::vector<Scalar> numbers;
+  numbers.reserve(arguments.size());
+  for (const Argument& argument : arguments) numbers.push_back(argument.number());
+  return numbers;
+}
+
+void run_elementwise_op(Op op, const Array& out, std::span<const Argument> arguments) {
+  // All operands behind the condition have the dtype that the op computes in.
+  const DType compute = arguments[info(op).rule->leading_condition ? 1 : 0].dtype();
+  const ElementwiseLoop loop = find_elementwise(op, compute);
+  if (loop == nullptr) fail<BackendError>("there is no reference kernel for {}", compute);
+  std::vector<KernelOperand> operands;
+  operands.reserve(arguments.size());
+  for (const Argument& argument : arguments) {
+    if (argument.is_array()) {
+      operands.emplace_back(argument.array());
+    } else {
+      operands.emplace_back(argument.number(), argument.dtype());
+    }
+  }
+  run_elementwise(loop, out, operands);
+}
+
+}  // namespace lento::reference

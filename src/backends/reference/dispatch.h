@@ -1,0 +1,36 @@
+// How the interpreter hands operands to kernels. The switch over the ops is generated (reference/kernels.gen.cpp).
+#pragma once
+
+#include "backends/reference/array.h"
+#include "ir/op.gen.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lento::reference {
+
+/// An operand of a record: an array, or a number with the dtype in which the op takes it.
+class Argument {
+ public:
+  explicit Argument(const Array& array) : array_(array), dtype_(array.dtype()) {}
+  Argument(const Scalar& number, DType dtype) : number_(number), dtype_(dtype) {}
+
+  bool is_array() const { return array_.has_value(); }
+  const Array& array() const { return *array_; }
+  const Scalar& number() const { return number_; }
+  DType dtype() const { return dtype_; }
+
+ private:
+  std::optional<Array> array_;
+  Scalar number_;
+  DType dtype_;
+};
+
+std::vector<Array> arrays_of(std::span<const Argument> arguments);
+std::vector<Scalar> numbers_of(std::span<const Argument> arguments);
+
+/// Finds the inner loop for the dtype of the operands and runs it over the broadcast shape.
+void run_elementwise_op(Op op, const Array& out, std::span<const Argument> arguments);
+
+}  // namespace lento::reference

@@ -1,0 +1,65 @@
+// What the generated inner loops of elementwise ops are made of: reading and writing elements, and the table of loops.
+#pragma once
+
+#include <lento/dtype.h>
+
+#include "backends/reference/elementwise.h"
+#include "ir/op.gen.h"
+
+#include <array>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lento::reference {
+
+template <class S>
+concept Half = std::same_as<S, float16> || std::same_as<S, bfloat16>;
+
+/// The type in which elements stored as S are computed.
+template <class S>
+using ComputeType = std::conditional_t<Half<S>, float, S>;
+
+template <class S>
+struct RealOfType {
+  using type = S;
+};
+template <class R>
+struct RealOfType<std::complex<R>> {
+  using type = R;
+};
+/// float of std::complex<float>; other types are their own.
+template <class S>
+using RealOf = typename RealOfType<S>::type;
+
+/// The complex type with parts of type S; 16-bit floats widen to float.
+template <class S>
+using ComplexOf = std::complex<ComputeType<RealOf<S>>>;
+
+template <class S>
+ComputeType<S> load(const void* elements, std::int64_t index) {
+  return static_cast<ComputeType<S>>(static_cast<const S*>(elements)[index]);
+}
+
+/// The result of an expression as it is stored. Integer expressions are of type int when S is smaller: the conversion back
+/// wraps.
+template <class S, class T>
+S store(T value) {
+  return static_cast<S>(value);
+}
+
+/// The loops of all elementwise ops by the dtype they compute in.
+class ElementwiseTable {
+ public:
+  void add(Op op, DType compute, ElementwiseLoop loop) { loops_[at(op, compute)] = loop; }
+  ElementwiseLoop find(Op op, DType compute) const { return loops_[at(op, compute)]; }
+
+ private:
+  static std::size_t at(Op op, DType compute) {
+    return static_cast<std::size_t>(op) * kDTypeCount + static_cast<std::size_t>(compute);
+  }
+  std::array<ElementwiseLoop, kOpCount * kDTypeCount> loops_{};
+};
+
+}  // namespace lento::reference

@@ -1,0 +1,341 @@
+// ir/: the enum of primitives, their table, attributes and inference.
+#include "cpp.h"
+#include "emit.h"
+
+namespace lento::opgen {
+
+namespace {
+
+const char* kind_name(const ArgType& type) {
+  switch (type.kind) {
+    case ArgKind::tensor: return type.list ? "tensor_list" : "tensor";
+    case ArgKind::operand: return "operand";
+    case ArgKind::number: return type.list ? "number_list" : "number";
+    case ArgKind::integer: return type.list ? "ints" : "int_";
+    case ArgKind::floating: return "float_";
+    case ArgKind::boolean: return "bool_";
+    case ArgKind::dtype: return "dtype";
+    case ArgKind::choice: return "choice";
+    case ArgKind::device:
+    case ArgKind::string:
+    case ArgKind::generator: return "device";
+  }
+  return "";
+}
+
+std::string op_header(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("Op: one value for each primitive of the catalogue, in its order."));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include <cstddef>");
+  w.add("#include <cstdint>");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("enum class Op : std::uint16_t {");
+  w.indent();
+  w.add("leaf,    // a value that is already there: a buffer");
+  w.add("result,  // a further result of an op that has several");
+  for (const Entry* entry : catalogue.primitives()) w.line("{},  // {}", cpp_identifier(entry->name), entry->origin);
+  w.add("count,");
+  w.dedent();
+  w.add("};");
+  w.line();
+  w.add("inline constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::count);");
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string op_table(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("What is known of each primitive (ir/op.h)."));
+  w.add("#include \"ir/attrs.gen.h\"");
+  w.add("#include \"ir/infer.gen.h\"");
+  w.add("#include \"ir/op.h\"");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("namespace {");
+  w.line();
+  const auto primitives = catalogue.primitives();
+  for (const Entry* entry : primitives) {
+    if (entry->args.empty()) continue;
+    w.line("constexpr ArgInfo k{}Args[] = {{", camel(entry->name));
+    w.indent();
+    for (const Arg& arg : entry->args) {
+      std::string more;
+      if (arg.type.optional) more += ", .optional = true";
+      if (arg.type.kind == ArgKind::choice) more += fmt::format(", .choices = {}", choices_name(*entry, arg));
+      w.line("{{.name = \"{}\", .kind = ArgKind::{}{}}},", arg.name, kind_name(arg.type), more);
+    }
+    w.dedent();
+    w.add("};");
+  }
+  w.line();
+  w.add("constexpr OpInfo kOps[kOpCount] = {");
+  w.indent();
+  w.add("{.name = \"leaf\", .family = Family::bookkeeping},");
+  w.add("{.name = \"result\", .family = Family::bookkeeping},");
+  for (const Entry* entry : primitives) {
+    std::vector<std::string> fields = {fmt::format(".name = \"{}\"", entry->name), fmt::format(".family = Family::{}", entry->family)};
+    if (entry->results.size() > 1) fields.push_back(fmt::format(".result_count = {}", entry->results.size()));
+    if (!entry->args.empty()) fields.push_back(fmt::format(".args = k{}Args", camel(entry->name)));
+    if (entry->elementwise()) fields.push_back(fmt::format(".rule = &rules::{}", cpp_identifier(entry->name)));
+    w.wrapped("{", fields, "},");
+  }
+  w.dedent();
+  w.add("};");
+  w.line();
+  w.add("}  // namespace");
+  w.line();
+  w.add("const OpInfo& info(Op op) { return kOps[static_cast<std::size_t>(op)]; }");
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string attrs_header(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The structural arguments of each primitive as a struct, interned as a flat list of integers in the order of the "
+                    "members (ir/attrs_code.h)."));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include <lento/dtype.h>");
+  w.add("#include <lento/export.h>");
+  w.add("#include <lento/ints.h>");
+  w.line();
+  w.add("#include \"ir/attrs.h\"");
+  w.line();
+  w.add("#include <cstdint>");
+  w.add("#include <optional>");
+  w.add("#include <string_view>");
+  w.line();
+  w.add("namespace lento {");
+  for (const Entry* entry : catalogue.primitives()) {
+    if (!entry->has_attributes()) continue;
+    w.line();
+    w.line("// {}: {}", entry->origin, entry->name);
+    w.line("struct {} {{", attrs_type(*entry));
+    w.indent();
+    for (const Arg& arg : entry->args) {
+      if (arg.type.kind != ArgKind::choice) continue;
+      std::vector<std::string> words;
+      for (const std::string& choice : arg.type.choices) words.push_back(cpp_identifier(choice));
+      w.wrapped(fmt::format("enum class {} : std::uint8_t {{ ", camel(arg.name)), words, " };");
+    }
+    for (const Arg& arg : entry->args) {
+      if (!arg.type.is_attribute()) continue;
+      const bool plain = !arg.type.list && !arg.type.optional;
+      w.line("{} {}{};", member_type(arg), arg.name, plain ? "{}" : "");
+    }
+    w.line();
+    w.line("friend bool operator==(const {0}&, const {0}&) = default;", attrs_type(*entry));
+    w.dedent();
+    w.add("};");
+    for (const Arg& arg : entry->args) {
+      if (arg.type.kind != ArgKind::choice) continue;
+      std::vector<std::string> words;
+      for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
+      w.wrapped(fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg)), words, "};");
+    }
+    w.line("LENTO_API AttrsId intern(const {}& attrs);", attrs_type(*entry));
+    w.line("LENTO_API {} decode_{}(AttrsId id);", attrs_type(*entry), entry->name);
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string attrs_source(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("Interning and decoding of attributes."));
+  w.add("#include \"ir/attrs.gen.h\"");
+  w.line();
+  w.add("#include \"ir/attrs_code.h\"");
+  w.line();
+  w.add("namespace lento {");
+  for (const Entry* entry : catalogue.primitives()) {
+    if (!entry->has_attributes()) continue;
+    std::vector<std::string> members;
+    for (const Arg& arg : entry->args) {
+      if (arg.type.is_attribute()) members.push_back("attrs." + arg.name);
+    }
+    w.line();
+    w.line("// {}: {}", entry->origin, entry->name);
+    w.wrapped(fmt::format("AttrsId intern(const {}& attrs) {{ return encode_attrs(", attrs_type(*entry)), members, "); }");
+    w.line();
+    w.line("{} decode_{}(AttrsId id) {{", attrs_type(*entry), entry->name);
+    w.indent();
+    w.line("{} attrs;", attrs_type(*entry));
+    w.wrapped("decode_attrs(id, ", members, ");");
+    w.add("return attrs;");
+    w.dedent();
+    w.add("}");
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string infer_parameters_and_type(const Entry& entry, std::vector<std::string>& parameters) {
+  for (const Arg& arg : entry.args) {
+    if (!arg.type.is_tensor()) continue;
+    parameters.push_back(arg.type.list ? fmt::format("std::span<const Meta> {}", arg.name)
+                         : arg.type.optional ? fmt::format("const Meta* {}", arg.name)
+                                             : fmt::format("const Meta& {}", arg.name));
+  }
+  if (entry.has_attributes()) parameters.push_back(fmt::format("{}& attrs", attrs_type(entry)));
+  return entry.results.size() > 1 ? fmt::format("std::array<Meta, {}>", entry.results.size()) : "Meta";
+}
+
+std::string rule_literal(const Entry& entry) {
+  const DtypeRule& rule = entry.dtype;
+  std::vector<std::string> fields = {fmt::format(".allowed = {}", cpp_dtype_set(rule))};
+  switch (rule.result) {
+    case ResultRule::same:
+    case ResultRule::promote: break;
+    case ResultRule::floating: fields.push_back(".to_float = true"); break;
+    case ResultRule::boolean: fields.push_back(".result = ElementwiseRule::Result::fixed"); break;
+    case ResultRule::real: fields.push_back(".result = ElementwiseRule::Result::real"); break;
+    case ResultRule::complex: fields.push_back(".result = ElementwiseRule::Result::complex"); break;
+    case ResultRule::fixed: fields.push_back(fmt::format(".result = ElementwiseRule::Result::fixed, .fixed = {}", cpp_dtype(rule.fixed))); break;
+  }
+  if (!rule.mentions(entry.args.front().name)) fields.push_back(".leading_condition = true");
+  return fmt::format("{{{}}}", fmt::join(fields, ", "));
+}
+
+std::string infer_header(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("Shape and dtype inference: the functions written by hand in ir/infer_<family>.cpp, which check their operands and "
+                    "normalise the attributes, and the rules of the elementwise ops."));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include \"ir/attrs.gen.h\"");
+  w.add("#include \"ir/infer_elementwise.h\"");
+  w.add("#include \"ir/op.gen.h\"");
+  w.add("#include \"ir/shape_table.h\"");
+  w.line();
+  w.add("#include <array>");
+  w.add("#include <span>");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("namespace rules {");
+  for (const Entry* entry : catalogue.primitives()) {
+    if (!entry->elementwise()) continue;
+    w.line("// {}: {} = {}", entry->origin, entry->name, entry->dtype.text);
+    w.line("inline constexpr ElementwiseRule {}{};", cpp_identifier(entry->name), rule_literal(*entry));
+  }
+  w.add("}  // namespace rules");
+  for (const Entry* entry : catalogue.primitives()) {
+    if (entry->elementwise()) continue;
+    std::vector<std::string> parameters;
+    const std::string type = infer_parameters_and_type(*entry, parameters);
+    w.line();
+    w.line("// {}: {}", entry->origin, entry->name);
+    w.wrapped(fmt::format("LENTO_API {} infer_{}(", type, entry->name), parameters, ");");
+  }
+  w.line();
+  w.add("/// Infers the results of a record from its tensor operands (numbers are left out), for the verifier. `results` has one");
+  w.add("/// element for each result and comes in as recorded: an elementwise op without any tensor keeps its dtype from there.");
+  w.add("LENTO_API void infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);");
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string infer_source(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The inference of a record by its op."));
+  w.add("#include \"ir/infer.gen.h\"");
+  w.line();
+  w.add("#include \"base/fail.h\"");
+  w.add("#include \"ir/op.h\"");
+  w.line();
+  w.add("#include <algorithm>");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("namespace {");
+  w.line();
+  w.add("/// A record that was parsed or built by hand may have the wrong number of operands.");
+  w.add("void require_tensors(std::span<const Meta> operands, std::size_t wanted) {");
+  w.add("  if (operands.size() == wanted) return;");
+  w.add("  fail<BackendError>(\"expected {} tensor operands, got {}\", wanted, operands.size());");
+  w.add("}");
+  w.line();
+  w.add("void require_at_least(std::span<const Meta> operands, std::size_t wanted) {");
+  w.add("  if (operands.size() >= wanted) return;");
+  w.add("  fail<BackendError>(\"expected at least {} tensor operands, got {}\", wanted, operands.size());");
+  w.add("}");
+  w.line();
+  w.add("}  // namespace");
+  w.line();
+  w.add("void infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results) {");
+  w.indent();
+  w.add("switch (op) {");
+  w.indent();
+  for (const Entry* entry : catalogue.primitives()) {
+    if (entry->elementwise()) continue;
+    w.line("case Op::{}: {{", cpp_identifier(entry->name));
+    w.indent();
+    std::size_t tensors = 0;
+    bool list = false;
+    for (const Arg& arg : entry->args) {
+      if (arg.type.is_tensor()) (arg.type.list ? list = true : ++tensors != 0);
+    }
+    w.line("{}(operands, {});", list ? "require_at_least" : "require_tensors", tensors);
+    std::vector<std::string> arguments;
+    std::size_t position = 0;
+    bool after_list = false;
+    for (const Arg& arg : entry->args) {
+      if (!arg.type.is_tensor()) continue;
+      if (arg.type.list) {
+        arguments.push_back(fmt::format("operands.subspan({}, operands.size() - {})", position, tensors));
+        after_list = true;
+      } else if (after_list) {
+        arguments.push_back(fmt::format("operands[operands.size() - {}]", tensors - position));
+        ++position;
+      } else {
+        arguments.push_back(fmt::format("operands[{}]", position++));
+      }
+    }
+    if (entry->has_attributes()) {
+      w.line("{} attrs = decode_{}(id);", attrs_type(*entry), entry->name);
+      arguments.push_back("attrs");
+    }
+    if (entry->results.size() > 1) {
+      w.wrapped(fmt::format("std::ranges::copy(infer_{}(", entry->name), arguments, "), results.begin());");
+    } else {
+      w.wrapped(fmt::format("results[0] = infer_{}(", entry->name), arguments, ");");
+    }
+    w.add("return;");
+    w.dedent();
+    w.add("}");
+  }
+  w.add("default:");
+  w.add("  results[0] = infer_elementwise(*info(op).rule, operands, results[0].dtype);");
+  w.add("  return;");
+  w.dedent();
+  w.add("}");
+  w.dedent();
+  w.add("}");
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+}  // namespace
+
+void emit_ir(const Catalogue& catalogue, Files& files) {
+  files["ir/op.gen.h"] = op_header(catalogue);
+  files["ir/op_table.gen.cpp"] = op_table(catalogue);
+  files["ir/attrs.gen.h"] = attrs_header(catalogue);
+  files["ir/attrs.gen.cpp"] = attrs_source(catalogue);
+  files["ir/infer.gen.h"] = infer_header(catalogue);
+  files["ir/infer.gen.cpp"] = infer_source(catalogue);
+}
+
+}  // namespace lento::opgen

@@ -1,0 +1,430 @@
+// lento/ and ops/: the public functions and methods, and what they do.
+#include <algorithm>
+
+#include "cpp.h"
+#include "emit.h"
+#include "expression.h"
+
+namespace lento::opgen {
+
+namespace {
+
+/// Namespaces in the order of the header; "" is lento itself, and comes first because the others use its types.
+const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "prim"};
+
+std::string argument_names(const Entry& entry, bool site) {
+  std::vector<std::string> names;
+  for (const Arg& arg : entry.args) names.push_back(arg.name);
+  if (site) names.push_back("site");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void open_namespace(Writer& w, const std::string& space) {
+  if (!space.empty()) w.line("namespace {} {{", space);
+}
+
+void close_namespace(Writer& w, const std::string& space) {
+  if (!space.empty()) w.line("}}  // namespace {}", space);
+}
+
+std::string ops_header(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The op functions. Each takes tensors and returns at once: it checks its arguments, records what is to be computed, "
+                    "and throws when shapes, dtypes or arguments are wrong."));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include <lento/export.h>");
+  w.add("#include <lento/random.h>");
+  w.add("#include <lento/tensor.h>");
+  w.line();
+  w.add("#include <cstdint>");
+  w.add("#include <limits>");
+  w.add("#include <optional>");
+  w.add("#include <source_location>");
+  w.add("#include <string_view>");
+  w.add("#include <vector>");
+  w.line();
+  w.add("namespace lento {");
+  for (const Entry& entry : catalogue.entries) {
+    if (entry.returns != Returns::named) continue;
+    w.line();
+    w.line("/// Results of {} ({}).", entry.name, entry.origin);
+    w.line("struct {} {{", return_type(entry));
+    w.indent();
+    for (const std::string& result : entry.results) w.line("Tensor {};", result);
+    w.dedent();
+    w.add("};");
+  }
+  for (const std::string& space : kSpaces) {
+    const bool any = std::any_of(catalogue.entries.begin(), catalogue.entries.end(), [&](const Entry& e) { return e.space == space; });
+    if (!any) continue;
+    w.line();
+    if (space == "prim") w.add("/// The primitives behind the public functions: what a backend runs. Arguments are not converted.");
+    open_namespace(w, space);
+    for (const Entry& entry : catalogue.entries) {
+      if (entry.space != space) continue;
+      w.line();
+      w.comment("/// ", entry.doc);
+      w.line("// {}: {}", entry.origin, entry.name);
+      w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
+      for (const Text& alias : entry.aliases) {
+        w.line("/// Another name of {}.", entry.name);
+        w.wrapped(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ") {");
+        w.line("  return {}({});", entry.name, argument_names(entry, takes_site(entry)));
+        w.add("}");
+      }
+    }
+    if (!space.empty()) w.line();
+    close_namespace(w, space);
+  }
+  w.line();
+  w.add("// Functions of a namespace that are also exported elsewhere.");
+  for (const std::string& space : kSpaces) {
+    std::vector<std::string> uses;
+    for (const Entry& entry : catalogue.entries) {
+      for (const std::string& also : entry.also) {
+        if ((also == "lento" ? "" : also) != space) continue;
+        const std::string from = entry.space.empty() ? "lento" : entry.space;
+        uses.push_back(fmt::format("using {}::{};", from, entry.name));
+        for (const Text& alias : entry.aliases) uses.push_back(fmt::format("using {}::{};", from, alias.value));
+      }
+    }
+    if (uses.empty()) continue;
+    open_namespace(w, space);
+    for (const std::string& use : uses) w.add(use);
+    close_namespace(w, space);
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::string method_declarations(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The ops that are methods of Tensor, with the tensor as their first argument; included inside of the class."));
+  w.indent();
+  for (const Entry& entry : catalogue.entries) {
+    if (entry.method.empty()) continue;
+    w.line();
+    w.line("/// {} ({})", entry.qualified(), entry.origin);
+    // An elaborated name declares a result type that is defined later, in lento/ops.gen.h.
+    const std::string type = (entry.returns == Returns::named ? "struct " : "") + return_type(entry);
+    w.wrapped(fmt::format("{} {}(", type, entry.method), public_parameters(entry, true, true), ") const;");
+  }
+  return w.text();
+}
+
+std::string method_definitions(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("Methods of Tensor that call the function of the catalogue."));
+  w.add("#include <lento/ops.gen.h>");
+  w.line();
+  w.add("namespace lento {");
+  for (const Entry& entry : catalogue.entries) {
+    if (entry.method.empty()) continue;
+    std::vector<std::string> arguments;
+    const bool operand_first = !takes_site(entry);
+    const bool from_next = entry.args.size() >= 2 && entry.args[1].type.kind == ArgKind::operand;
+    if (!operand_first) {
+      arguments.push_back("*this");
+    } else if (from_next) {
+      arguments.push_back(fmt::format("Operand(*this, {0}.unit(), {0}.position())", entry.args[1].name));
+    } else {
+      arguments.push_back("Operand(*this, site)");
+    }
+    for (std::size_t i = 1; i < entry.args.size(); ++i) arguments.push_back(entry.args[i].name);
+    if (!operand_first) arguments.push_back("site");
+    w.line();
+    w.line("// {}: {}", entry.origin, entry.name);
+    w.wrapped(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true), ") const {");
+    w.indent();
+    w.wrapped(fmt::format("return {}(", entry.qualified()), arguments, ");");
+    w.dedent();
+    w.add("}");
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+std::vector<std::string> composite_parameters(const Entry& entry) {
+  std::vector<std::string> result;
+  for (const Arg& arg : entry.args) result.push_back(fmt::format("{} {}", param_type(arg), arg.name));
+  return result;
+}
+
+std::string composites_header(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("What the composites do, once their wrappers have checked and converted the arguments. Those without a `compose` "
+                    "expression are written by hand in src/ops/."));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include <lento/ops.gen.h>");
+  w.line();
+  w.add("namespace lento::composite {");
+  for (const Entry* entry : catalogue.composites()) {
+    w.line();
+    w.line("// {}: {}", entry->origin, entry->name);
+    w.wrapped(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ");");
+  }
+  w.line();
+  w.add("}  // namespace lento::composite");
+  return w.text();
+}
+
+void elementwise_function(Writer& w, const Entry& entry) {
+  const std::string op = cpp_identifier(entry.name);
+  std::size_t masks = 0;
+  while (masks < entry.args.size() && !entry.dtype.mentions(entry.args[masks].name)) ++masks;
+  const bool operands = std::all_of(entry.args.begin() + static_cast<std::ptrdiff_t>(masks), entry.args.end(),
+                                    [](const Arg& arg) { return arg.type.kind == ArgKind::operand; });
+  std::string body;
+  if (entry.args.size() == 1 && entry.args[0].type.kind == ArgKind::tensor) {
+    body = fmt::format("record_unary(Op::{0}, rules::{0}, {1}, site)", op, entry.args[0].name);
+  } else if (masks == 0 && entry.args.size() == 2 && operands) {
+    body = fmt::format("record_binary(Op::{0}, rules::{0}, {1}, {2})", op, entry.args[0].name, entry.args[1].name);
+  } else {
+    std::vector<std::string> list;
+    for (const Arg& arg : entry.args) {
+      list.push_back(arg.type.kind == ArgKind::tensor && takes_site(entry) ? fmt::format("Operand({}, site)", arg.name) : arg.name);
+    }
+    body = fmt::format("record_elementwise(Op::{0}, rules::{0}, {{{1}}})", op, fmt::join(list, ", "));
+  }
+  w.line();
+  w.line("// {}: {}", entry.origin, entry.name);
+  w.wrapped(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ") {");
+  w.line("  return {};", body);
+  w.add("}");
+}
+
+std::string ops_includes() {
+  return "#include <lento/ops.gen.h>\n\n#include \"ir/attrs.gen.h\"\n#include \"ir/infer.gen.h\"\n#include \"ir/op.gen.h\"\n"
+         "#include \"ops/wrapper.h\"\n#include \"tensor/record.h\"\n";
+}
+
+std::string elementwise_source(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The elementwise functions: promotion, broadcasting and recording are in tensor/record.h."));
+  w.add(ops_includes());
+  w.add("namespace lento {");
+  for (const std::string& space : kSpaces) {
+    std::vector<const Entry*> here;
+    for (const Entry& entry : catalogue.entries) {
+      if (entry.elementwise() && entry.space == space) here.push_back(&entry);
+    }
+    if (here.empty()) continue;
+    if (!space.empty()) w.line();
+    open_namespace(w, space);
+    for (const Entry* entry : here) elementwise_function(w, *entry);
+    if (!space.empty()) w.line();
+    close_namespace(w, space);
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+void open_call(Writer& w, const Entry& entry) {
+  w.wrapped(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ") {");
+  w.indent();
+  const std::string site = takes_site(entry) ? "site" : fmt::format("source_of({})", entry.args.front().name);
+  w.line("const CallScope scope(\"{}\", {});", entry.name, site);
+  std::vector<std::string> tensors;
+  for (const Arg& arg : entry.args) {
+    if (arg.type.list || (arg.type.kind != ArgKind::tensor && arg.type.kind != ArgKind::operand)) continue;
+    const bool plain = arg.type.kind == ArgKind::tensor && !arg.type.optional;
+    tensors.push_back(fmt::format(fmt::runtime(plain ? "&{}" : "tensor_in({})"), arg.name));
+  }
+  if (!tensors.empty()) w.wrapped("const CallOperands named({", tensors, "});");
+}
+
+/// The attribute's value from the function's argument.
+std::string attribute_value(const Entry& entry, const Arg& arg) {
+  if (arg.type.kind != ArgKind::choice) return arg.name;
+  return fmt::format("choose<{}::{}>(\"{}\", {}, {})", attrs_type(entry), camel(arg.name), arg.name, arg.name, choices_name(entry, arg));
+}
+
+void primitive_function(Writer& w, const Entry& entry) {
+  w.line();
+  w.line("// {}: {}", entry.origin, entry.name);
+  open_call(w, entry);
+  const Arg* device = nullptr;
+  bool list = false;
+  for (const Arg& arg : entry.args) {
+    if (arg.type.kind == ArgKind::device) device = &arg;
+    if (arg.type.is_operand() && arg.type.list) list = true;
+    if (entry.has_dtype && arg.type.is_tensor() && entry.dtype.mentions(arg.name) && entry.dtype.dtypes != dtype_set("any")) {
+      w.line("check_dtype(\"{0}\", {0}, {1});", arg.name, cpp_dtype_set(entry.dtype));
+    }
+  }
+  std::vector<std::string> metas;
+  for (const Arg& arg : entry.args) {
+    if (arg.type.is_tensor()) metas.push_back(fmt::format("{}({})", arg.type.list ? "metas_of" : "meta_of", arg.name));
+  }
+  std::string attrs = "AttrsId{}";
+  if (entry.has_attributes()) {
+    std::vector<std::string> members;
+    for (const Arg& arg : entry.args) {
+      if (arg.type.is_attribute()) members.push_back(attribute_value(entry, arg));
+    }
+    w.wrapped(fmt::format("{} attrs{{", attrs_type(entry)), members, "};");
+    metas.push_back("attrs");
+    attrs = "intern(attrs)";
+  }
+  const bool several = entry.results.size() > 1;
+  w.wrapped(fmt::format("const {} meta{} = infer_{}(", several ? "auto" : "Meta", several ? "s" : "", entry.name), metas, ");");
+  const auto number_dtype = [&](const Arg& arg) -> std::string {
+    if (!arg.type.number_dtype.empty()) return cpp_dtype(arg.type.number_dtype);
+    return arg.type.list ? "DType::int64" : several ? "metas[0].dtype" : "meta.dtype";
+  };
+  bool tensors = false;
+  std::vector<std::string> items;
+  for (const Arg& arg : entry.args) {
+    tensors = tensors || arg.type.is_tensor();
+    if (arg.type.is_tensor()) items.push_back(arg.name);
+    if (arg.type.kind == ArgKind::number) items.push_back(fmt::format("RecordOperand::number({}, {})", arg.name, number_dtype(arg)));
+  }
+  std::string operands = fmt::format("{{{}}}", fmt::join(items, ", "));
+  if (list) {
+    w.add("OperandList operands;");
+    for (const Arg& arg : entry.args) {
+      if (arg.type.is_tensor()) w.line("operands.add({});", arg.name);
+      if (arg.type.kind == ArgKind::number) w.line("operands.add({}, {});", arg.name, number_dtype(arg));
+    }
+    operands = "operands";
+  } else if (several) {
+    w.line("const RecordOperand operands[] = {};", operands);
+    operands = "operands";
+  }
+  std::vector<std::string> arguments = {fmt::format("Op::{}", cpp_identifier(entry.name)), several ? "metas" : "meta", operands, attrs};
+  if (several) {
+    w.wrapped("std::vector<Tensor> all = record_multi(", arguments, ");");
+    std::vector<std::string> moved;
+    for (std::size_t i = 0; i < entry.results.size(); ++i) moved.push_back(fmt::format("std::move(all[{}])", i));
+    w.wrapped("return {", moved, "};");
+  } else if (tensors) {
+    w.wrapped("return record(", arguments, ");");
+  } else {
+    arguments.insert(arguments.begin(), device != nullptr ? fmt::format("{}.value_or(Device())", device->name) : "Device()");
+    w.wrapped("return record_on(", arguments, ");");
+  }
+  w.dedent();
+  w.add("}");
+}
+
+std::string primitives_source(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("The primitives that are not elementwise: infer, then record."));
+  w.add(ops_includes());
+  w.add("namespace lento {");
+  for (const std::string& space : kSpaces) {
+    std::vector<const Entry*> here;
+    for (const Entry& entry : catalogue.entries) {
+      if (entry.primitive() && !entry.elementwise() && entry.space == space) here.push_back(&entry);
+    }
+    if (here.empty()) continue;
+    if (!space.empty()) w.line();
+    open_namespace(w, space);
+    for (const Entry* entry : here) primitive_function(w, *entry);
+    if (!space.empty()) w.line();
+    close_namespace(w, space);
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+/// The wrapper: names the call, checks choices and dtypes, converts what the dtype rule says, and calls the body.
+void composite_function(Writer& w, const Entry& entry) {
+  w.line();
+  w.line("// {}: {}{}", entry.origin, entry.name, entry.has_dtype ? fmt::format(" = {}", entry.dtype.text) : "");
+  open_call(w, entry);
+  for (const Arg& arg : entry.args) {
+    if (arg.type.kind != ArgKind::choice) continue;
+    std::vector<std::string> words;
+    for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
+    w.wrapped(fmt::format("check_choice(\"{0}\", {0}, {{", arg.name), words, "});");
+  }
+  std::vector<std::string> typed;  // the arguments that the rule converts or checks
+  for (const Arg& arg : entry.args) {
+    if (entry.has_dtype && arg.type.is_operand() && entry.dtype.mentions(arg.name)) typed.push_back(arg.name);
+  }
+  const bool converts = entry.dtype.result == ResultRule::promote || entry.dtype.result == ResultRule::floating ||
+                        (typed.size() > 1 && entry.dtype.result != ResultRule::same);
+  const bool restricted = entry.dtype.dtypes != dtype_set("any");
+  if (!typed.empty() && converts) {
+    const char* function = entry.dtype.result == ResultRule::floating ? "common_float_dtype" : "common_dtype";
+    w.line("const DType common = {}({});", function, fmt::join(typed, ", "));
+    if (restricted) w.line("check_dtype(\"{}\", common, {});", fmt::join(typed, ", "), cpp_dtype_set(entry.dtype));
+  } else if (restricted) {
+    for (const std::string& name : typed) w.line("check_dtype(\"{0}\", {0}, {1});", name, cpp_dtype_set(entry.dtype));
+  }
+  std::vector<std::string> arguments;
+  for (const Arg& arg : entry.args) {
+    const bool cast = converts && entry.dtype.mentions(arg.name) && (arg.type.kind == ArgKind::tensor || arg.type.kind == ArgKind::operand);
+    const char* function = arg.type.kind == ArgKind::tensor ? "cast" : arg.type.optional ? "CastOptionalOperand" : "CastOperand";
+    arguments.push_back(cast ? fmt::format("{}({}, common)", function, arg.name) : arg.name);
+  }
+  w.wrapped(fmt::format("return composite::{}(", entry.name), arguments, ");");
+  w.dedent();
+  w.add("}");
+}
+
+std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
+  Writer w;
+  w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.", shard + 1, kShards)));
+  w.add("#include \"ops/composites.gen.h\"");
+  w.line();
+  w.add("#include \"ops/wrapper.h\"");
+  w.line();
+  w.add("namespace lento {");
+  bool composed = false;
+  for (const Entry* entry : catalogue.composites()) {
+    if (!entry->compose || shard_of(entry->name, kShards) != shard) continue;
+    if (!composed) {
+      w.line();
+      w.add("namespace composite {");
+      composed = true;
+    }
+    w.line();
+    w.line("// {}: {}", entry->origin, entry->name);
+    w.wrapped(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ") {");
+    w.line("  return {};", qualify_ops(entry->compose->value, *entry, catalogue));
+    w.add("}");
+  }
+  if (composed) {
+    w.line();
+    w.add("}  // namespace composite");
+  }
+  for (const std::string& space : kSpaces) {
+    std::vector<const Entry*> here;
+    for (const Entry* entry : catalogue.composites()) {
+      if (entry->space == space && shard_of(entry->name, kShards) == shard) here.push_back(entry);
+    }
+    if (here.empty()) continue;
+    if (!space.empty()) w.line();
+    open_namespace(w, space);
+    for (const Entry* entry : here) composite_function(w, *entry);
+    if (!space.empty()) w.line();
+    close_namespace(w, space);
+  }
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+}  // namespace
+
+void emit_ops(const Catalogue& catalogue, Files& files) {
+  files["lento/ops.gen.h"] = ops_header(catalogue);
+  files["lento/tensor_methods.gen.inc"] = method_declarations(catalogue);
+  files["ops/methods.gen.cpp"] = method_definitions(catalogue);
+  files["ops/composites.gen.h"] = composites_header(catalogue);
+  files["ops/elementwise.gen.cpp"] = elementwise_source(catalogue);
+  files["ops/primitives.gen.cpp"] = primitives_source(catalogue);
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    files[fmt::format("ops/composites_{}.gen.cpp", shard)] = composites_source(catalogue, shard);
+  }
+}
+
+}  // namespace lento::opgen

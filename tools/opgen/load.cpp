@@ -1,0 +1,456 @@
+// Reads the YAML files. Every key is handled by one small function; what does not fit is reported with its line.
+#include "load.h"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+namespace lento::opgen {
+
+namespace {
+
+bool is_identifier(const std::string& text) {
+  static const std::regex pattern("[a-z][a-z0-9_]*");
+  return std::regex_match(text, pattern);
+}
+
+/// Reads one file.
+class Loader {
+ public:
+  Loader(const std::filesystem::path& path, Catalogue& catalogue, Diagnostics& diagnostics)
+      : path_(path), catalogue_(catalogue), diagnostics_(diagnostics) {}
+
+  void run() {
+    std::ifstream stream(path_);
+    std::stringstream buffer;
+    buffer << stream.rdbuf();
+    std::string line;
+    while (std::getline(buffer, line)) lines_.push_back(line);
+    YAML::Node root;
+    try {
+      root = YAML::Load(buffer.str());
+    } catch (const YAML::Exception& e) {
+      diagnostics_.error(position(e.mark), fmt::format("bad YAML: {}", e.msg));
+      return;
+    }
+    if (root.IsNull()) return;
+    if (!root.IsSequence()) {
+      diagnostics_.error({path_.string(), 1, 1}, "a catalogue file is a list of entries, each starting with '- op: name'");
+      return;
+    }
+    for (const YAML::Node& node : root) read_entry(node);
+  }
+
+ private:
+  using Handler = void (Loader::*)(const YAML::Node&);
+
+  Position position(const YAML::Mark& mark) const { return {path_.string(), mark.line + 1, mark.column + 1}; }
+  Position position(const YAML::Node& node) const { return position(node.Mark()); }
+
+  /// A scalar with the position of its first character: behind the quote, or on the line below a block indicator.
+  Text text(const YAML::Node& node) const {
+    Position at = position(node);
+    if (at.line >= 1 && static_cast<std::size_t>(at.line) <= lines_.size()) {
+      const std::string& line = lines_[static_cast<std::size_t>(at.line) - 1];
+      const char first = static_cast<std::size_t>(at.column) <= line.size() ? line[static_cast<std::size_t>(at.column) - 1] : ' ';
+      if (first == '"' || first == '\'') {
+        ++at.column;
+      } else if (first == '|' || first == '>') {
+        ++at.line;
+        const std::string below = static_cast<std::size_t>(at.line) <= lines_.size() ? lines_[static_cast<std::size_t>(at.line) - 1] : "";
+        at.column = static_cast<int>(std::min(below.find_first_not_of(' '), below.size())) + 1;
+      }
+    }
+    return {node.Scalar(), at};
+  }
+
+  void error(const YAML::Node& node, std::string message) { diagnostics_.error(position(node), std::move(message)); }
+
+  std::optional<Text> scalar(const YAML::Node& node, const char* key) {
+    if (node.IsScalar()) return text(node);
+    error(node, fmt::format("'{}' takes a text, not a {}", key, node.IsNull() ? "null" : node.IsMap() ? "map" : "list"));
+    return {};
+  }
+
+  std::optional<bool> boolean(const YAML::Node& node, const char* key) {
+    if (node.IsScalar() && (node.Scalar() == "true" || node.Scalar() == "false")) return node.Scalar() == "true";
+    error(node, fmt::format("'{}' takes true or false", key));
+    return {};
+  }
+
+  std::vector<Text> words(const YAML::Node& node, const char* key) {
+    std::vector<Text> result;
+    if (!node.IsSequence()) {
+      error(node, fmt::format("'{}' takes a list of names", key));
+      return result;
+    }
+    for (const YAML::Node& each : node) {
+      if (!each.IsScalar() || !is_identifier(each.Scalar())) {
+        error(each, fmt::format("'{}' takes names in snake_case, not '{}'", key, each.IsScalar() ? each.Scalar() : "…"));
+        continue;
+      }
+      result.push_back(text(each));
+    }
+    return result;
+  }
+
+  void read_entry(const YAML::Node& node) {
+    if (!node.IsMap()) {
+      error(node, "an entry is a map that starts with 'op: name'");
+      return;
+    }
+    static const std::vector<std::pair<std::string, Handler>> kKeys = {
+        {"op", &Loader::read_op},           {"doc", &Loader::read_doc},           {"args", &Loader::read_args},
+        {"family", &Loader::read_family},   {"dtype", &Loader::read_dtype},       {"compute", &Loader::read_compute},
+        {"compose", &Loader::read_compose}, {"returns", &Loader::read_returns},   {"namespace", &Loader::read_namespace},
+        {"also", &Loader::read_also},       {"method", &Loader::read_method},     {"operator", &Loader::read_operator},
+        {"aliases", &Loader::read_aliases}, {"vjp", &Loader::read_vjp},           {"hidden", &Loader::read_hidden},
+        {"samples", &Loader::read_samples}, {"numpy", &Loader::read_numpy},       {"torch", &Loader::read_torch},
+        {"tolerance", &Loader::read_tolerance}, {"see", &Loader::read_see},
+    };
+    entry_ = Entry{};
+    entry_.at = position(node);
+    entry_.group = path_.stem().string();
+    entry_.origin = fmt::format("ops/{}:{}", path_.filename().string(), entry_.at.line);
+    std::set<std::string> seen;
+    // `method: true` needs the op's name, so names come first.
+    for (const bool names : {true, false}) {
+      for (const auto& pair : node) {
+        const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "…";
+        if ((key == "op" || key == "hidden") != names) continue;
+        const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& each) { return each.first == key; });
+        if (found == kKeys.end()) {
+          std::vector<std::string> known;
+          for (const auto& [word, handler] : kKeys) known.push_back(word);
+          error(pair.first, fmt::format("unknown key '{}'{}", key, suggestion(key, known)));
+        } else if (!seen.insert(key).second) {
+          error(pair.first, fmt::format("duplicate key '{}'", key));
+        } else {
+          (this->*found->second)(pair.second);
+        }
+      }
+    }
+    for (const char* key : {"op", "doc", "args", "family"}) {
+      if (!seen.contains(key)) {
+        diagnostics_.error(entry_.at, fmt::format("entry '{}' has no '{}'", entry_.name, key));
+      }
+    }
+    if (!entry_.name.empty()) catalogue_.entries.push_back(std::move(entry_));
+  }
+
+  void read_op(const YAML::Node& node) {
+    const std::optional<Text> name = scalar(node, "op");
+    if (!name) return;
+    if (!is_identifier(name->value)) {
+      diagnostics_.error(name->at, fmt::format("op name '{}' is not in snake_case", name->value));
+      return;
+    }
+    entry_.name = name->value;
+    entry_.at = name->at;
+  }
+
+  void read_doc(const YAML::Node& node) {
+    if (const auto doc = scalar(node, "doc")) {
+      entry_.doc = doc->value;
+      while (!entry_.doc.empty() && entry_.doc.back() == '\n') entry_.doc.pop_back();
+      if (entry_.doc.empty()) diagnostics_.error(doc->at, "'doc' is empty");
+    }
+  }
+
+  void read_family(const YAML::Node& node) {
+    const auto family = scalar(node, "family");
+    if (!family) return;
+    if (std::find(kFamilies.begin(), kFamilies.end(), family->value) == kFamilies.end()) {
+      diagnostics_.error(family->at, fmt::format("unknown family '{}'{}", family->value, suggestion(family->value, kFamilies)));
+      return;
+    }
+    entry_.family = family->value;
+  }
+
+  void read_args(const YAML::Node& node) {
+    if (!node.IsSequence()) {
+      error(node, "'args' takes a list such as [x: Tensor, axis: int = -1]");
+      return;
+    }
+    bool keyword_only = false;
+    for (const YAML::Node& each : node) {
+      if (each.IsScalar() && each.Scalar() == "*") {
+        if (keyword_only) error(each, "a second '*' in 'args'");
+        keyword_only = true;
+        continue;
+      }
+      Arg arg;
+      Text type;
+      if (each.IsMap() && each.size() == 1 && each.begin()->second.IsScalar()) {
+        const Text name = text(each.begin()->first);
+        arg.name = name.value;
+        arg.at = name.at;
+        type = text(each.begin()->second);
+      } else if (each.IsScalar() && each.Scalar().find(':') != std::string::npos) {
+        const Text whole = text(each);
+        const std::size_t colon = whole.value.find(':');
+        arg.name = whole.value.substr(0, colon);
+        arg.at = whole.at;
+        const std::size_t start = std::min(whole.value.find_first_not_of(' ', colon + 1), whole.value.size());
+        type = {whole.value.substr(start), whole.at};
+        type.at.column += static_cast<int>(start);
+      } else {
+        error(each, fmt::format("malformed argument '{}'; write 'name: type' or 'name: type = default'",
+                                each.IsScalar() ? each.Scalar() : "…"));
+        continue;
+      }
+      if (!is_identifier(arg.name)) {
+        diagnostics_.error(arg.at, fmt::format("argument name '{}' is not in snake_case", arg.name));
+        continue;
+      }
+      arg.keyword_only = keyword_only;
+      if (parse_arg_type(type, arg, diagnostics_)) entry_.args.push_back(std::move(arg));
+    }
+    // An optional argument may be left out, unless one that may not follows.
+    for (auto arg = entry_.args.rbegin(); arg != entry_.args.rend() && (arg->value || arg->type.optional); ++arg) {
+      if (!arg->value) arg->value = "null";
+    }
+  }
+
+  void read_dtype(const YAML::Node& node) {
+    if (const auto rule = scalar(node, "dtype")) entry_.has_dtype = parse_dtype_rule(*rule, entry_.dtype, diagnostics_);
+  }
+
+  void read_compute(const YAML::Node& node) {
+    if (!node.IsMap()) {
+      if (const auto expression = scalar(node, "compute")) entry_.compute.push_back({"any", *expression});
+      return;
+    }
+    std::set<std::string> seen;
+    for (const auto& pair : node) {
+      const Text key = text(pair.first);
+      if (dtype_set(key.value) == 0) {
+        std::vector<std::string> known;
+        for (const auto& [name, bits] : kDtypeClasses) known.push_back(name);
+        known.insert(known.end(), kDtypes.begin(), kDtypes.end());
+        diagnostics_.error(key.at, fmt::format("unknown dtype class '{}' in 'compute'{}", key.value, suggestion(key.value, known)));
+      } else if (!seen.insert(key.value).second) {
+        diagnostics_.error(key.at, fmt::format("duplicate key '{}' in 'compute'", key.value));
+      } else if (const auto expression = scalar(pair.second, "compute")) {
+        entry_.compute.push_back({key.value, *expression});
+      }
+    }
+  }
+
+  void read_compose(const YAML::Node& node) { entry_.compose = scalar(node, "compose"); }
+
+  void read_returns(const YAML::Node& node) {
+    if (node.IsSequence()) {
+      for (Text& name : words(node, "returns")) {
+        if (std::find(entry_.results.begin(), entry_.results.end(), name.value) != entry_.results.end()) {
+          diagnostics_.error(name.at, fmt::format("duplicate result '{}' in 'returns'", name.value));
+        }
+        entry_.results.push_back(std::move(name.value));
+      }
+      entry_.returns = entry_.results.size() < 2 ? Returns::tensor : Returns::named;
+      return;
+    }
+    const auto type = scalar(node, "returns");
+    if (!type) return;
+    static const std::vector<std::pair<std::string, Returns>> kReturns = {
+        {"Tensor", Returns::tensor},   {"Tensor[]", Returns::list},    {"bool", Returns::boolean},
+        {"int", Returns::integer},     {"int[]", Returns::integers},   {"dtype", Returns::dtype}};
+    const auto found = std::find_if(kReturns.begin(), kReturns.end(), [&](const auto& each) { return each.first == type->value; });
+    if (found != kReturns.end()) {
+      entry_.returns = found->second;
+      return;
+    }
+    std::vector<std::string> known;
+    for (const auto& [word, value] : kReturns) known.push_back(word);
+    diagnostics_.error(type->at, fmt::format("unknown return type '{}'{}; several results are a list of names", type->value,
+                                             suggestion(type->value, known)));
+  }
+
+  bool known_namespace(const Text& space) {
+    if (std::find(kNamespaces.begin(), kNamespaces.end(), space.value) != kNamespaces.end()) return true;
+    diagnostics_.error(space.at, fmt::format("unknown namespace '{}'{}", space.value, suggestion(space.value, kNamespaces)));
+    return false;
+  }
+
+  void read_namespace(const YAML::Node& node) {
+    const auto space = scalar(node, "namespace");
+    if (!space || !known_namespace(*space)) return;
+    if (entry_.hidden) {
+      diagnostics_.error(space->at, "a hidden op has no 'namespace': it lives in 'prim'");
+      return;
+    }
+    if (space->value != "lento") entry_.space = space->value;
+  }
+
+  void read_also(const YAML::Node& node) {
+    for (const Text& space : words(node, "also")) {
+      if (known_namespace(space)) entry_.also.push_back(space.value);
+    }
+  }
+
+  void read_method(const YAML::Node& node) {
+    const auto method = scalar(node, "method");
+    if (!method || method->value == "false") return;
+    if (method->value != "true" && !is_identifier(method->value)) {
+      diagnostics_.error(method->at, fmt::format("'method' takes true or a name in snake_case, not '{}'", method->value));
+      return;
+    }
+    entry_.method = method->value == "true" ? entry_.name : method->value;
+  }
+
+  void read_operator(const YAML::Node& node) {
+    if (const auto value = scalar(node, "operator")) entry_.operator_text = value->value;
+  }
+
+  void read_aliases(const YAML::Node& node) { entry_.aliases = words(node, "aliases"); }
+
+  void read_vjp(const YAML::Node& node) {
+    if (!node.IsMap()) {
+      error(node, "'vjp' takes a map from arguments to expressions");
+      return;
+    }
+    std::set<std::string> seen;
+    for (const auto& pair : node) {
+      const Text key = text(pair.first);
+      if (!seen.insert(key.value).second) {
+        diagnostics_.error(key.at, fmt::format("duplicate key '{}' in 'vjp'", key.value));
+      } else if (const auto expression = scalar(pair.second, "vjp")) {
+        entry_.vjp.emplace_back(key, *expression);
+      }
+    }
+  }
+
+  void read_hidden(const YAML::Node& node) {
+    if (const auto value = boolean(node, "hidden"); value && *value) {
+      entry_.hidden = true;
+      entry_.space = "prim";
+    }
+  }
+
+  void read_samples(const YAML::Node& node) {
+    entry_.samples = to_json(node);
+    sample_positions(node);
+  }
+
+  void read_numpy(const YAML::Node& node) {
+    if (const auto value = scalar(node, "numpy")) entry_.numpy = value->value;
+  }
+  void read_torch(const YAML::Node& node) {
+    if (const auto value = scalar(node, "torch")) entry_.torch = value->value;
+  }
+
+  void read_tolerance(const YAML::Node& node) {
+    try {
+      entry_.tolerance = node.as<double>();
+    } catch (const YAML::Exception&) {
+      error(node, "'tolerance' takes a number");
+    }
+  }
+
+  void read_see(const YAML::Node& node) {
+    if (node.IsSequence()) {
+      for (const YAML::Node& each : node) {
+        if (!entry_.see.empty()) entry_.see += ", ";
+        entry_.see += each.Scalar();
+      }
+    } else if (const auto value = scalar(node, "see")) {
+      entry_.see = value->value;
+    }
+  }
+
+  /// YAML's core schema: plain words may be null, booleans and numbers; quoted ones are strings.
+  Json to_json(const YAML::Node& node) {
+    if (node.IsNull() || !node.IsDefined()) return {};
+    if (node.IsSequence()) {
+      Json result = Json::array();
+      for (const YAML::Node& each : node) result.add(to_json(each));
+      return result;
+    }
+    if (node.IsMap()) {
+      Json result = Json::object();
+      std::set<std::string> seen;
+      for (const auto& pair : node) {
+        if (!seen.insert(pair.first.Scalar()).second) {
+          error(pair.first, fmt::format("duplicate key '{}' in 'samples'", pair.first.Scalar()));
+        }
+        result.set(pair.first.Scalar(), to_json(pair.second));
+      }
+      return result;
+    }
+    const std::string& value = node.Scalar();
+    static const std::regex number("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?");
+    if (node.Tag() == "!" ) return Json::string(value);
+    if (value == "true" || value == "false") return Json::literal(value);
+    if (value == "null" || value == "~") return {};
+    if (std::regex_match(value, number)) return Json::literal(json_number(value));
+    return Json::string(value);
+  }
+
+  /// JSON allows neither a leading plus or point nor a trailing point.
+  static std::string json_number(std::string value) {
+    if (value.front() == '+') value.erase(0, 1);
+    const std::size_t point = value.find('.');
+    if (point != std::string::npos) {
+      if (point + 1 == value.size() || !std::isdigit(static_cast<unsigned char>(value[point + 1]))) value.insert(point + 1, "0");
+      if (point == 0 || !std::isdigit(static_cast<unsigned char>(value[point - 1]))) value.insert(point, "0");
+    }
+    return value;
+  }
+
+  void sample_positions(const YAML::Node& node) {
+    entry_.samples_at = position(node);
+    if (!node.IsSequence()) return;
+    for (const YAML::Node& each : node) entry_.sample_at.push_back(position(each));
+  }
+
+  const std::filesystem::path path_;
+  Catalogue& catalogue_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> lines_;
+  Entry entry_;
+};
+
+}  // namespace
+
+Catalogue load_catalogue(const std::filesystem::path& folder, Diagnostics& diagnostics) {
+  Catalogue catalogue;
+  std::vector<std::filesystem::path> paths;
+  std::error_code failure;
+  for (const auto& item : std::filesystem::directory_iterator(folder, failure)) {
+    if (item.path().extension() == ".yaml" || item.path().extension() == ".yml") paths.push_back(item.path());
+  }
+  if (failure) {
+    diagnostics.error({folder.string(), 0, 0}, fmt::format("cannot read the folder: {}", failure.message()));
+    return catalogue;
+  }
+  if (paths.empty()) diagnostics.error({folder.string(), 0, 0}, "no catalogue file (*.yaml) in this folder");
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) {
+    catalogue.files.push_back(path.string());
+    Loader(path, catalogue, diagnostics).run();
+  }
+  catalogue.index();
+  return catalogue;
+}
+
+void load_math_names(const std::filesystem::path& header, Catalogue& catalogue) {
+  std::ifstream stream(header);
+  std::stringstream buffer;
+  buffer << stream.rdbuf();
+  const std::string text = std::regex_replace(buffer.str(), std::regex("//[^\n]*"), "");
+  // A function that is declared or defined: a type, a name, an opening parenthesis. Calls inside of bodies add names
+  // that exist as well, so nothing right is ever refused.
+  static const std::regex pattern(R"(([A-Za-z_][A-Za-z0-9_]*)\s*\()");
+  std::set<std::string> names(catalogue.math_names.begin(), catalogue.math_names.end());
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) names.insert((*match)[1]);
+  catalogue.math_names.assign(names.begin(), names.end());
+  catalogue.files.push_back(header.string());
+}
+
+}  // namespace lento::opgen

@@ -1,0 +1,84 @@
+#include "model.h"
+
+#include <algorithm>
+
+namespace lento::opgen {
+
+const std::vector<std::string> kDtypes = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",     "uint16",    "uint32",
+                                          "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+
+const std::vector<std::pair<std::string, unsigned>> kDtypeClasses = {
+    {"bool", 0x0001},     {"signed", 0x001e},  {"unsigned", 0x01e0}, {"integer", 0x01fe}, {"floating", 0x1e00},
+    {"complex", 0x6000},  {"real", 0x1ffe},    {"numeric", 0x7ffe},  {"any", 0x7fff},
+};
+
+const std::vector<std::string> kFamilies = {"elementwise", "creation",    "cast",   "reduction", "scan", "index_map", "gather",
+                                            "scatter",     "sort",        "contraction", "window", "linalg", "fft", "random",
+                                            "composite"};
+
+const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special"};
+
+unsigned dtype_set(std::string_view name) {
+  for (const auto& [word, set] : kDtypeClasses) {
+    if (word == name) return set;
+  }
+  const auto found = std::find(kDtypes.begin(), kDtypes.end(), name);
+  return found == kDtypes.end() ? 0 : 1u << (found - kDtypes.begin());
+}
+
+bool DtypeRule::mentions(std::string_view name) const { return std::find(args.begin(), args.end(), name) != args.end(); }
+
+bool Entry::has_attributes() const {
+  return std::any_of(args.begin(), args.end(), [](const Arg& arg) { return arg.type.is_attribute(); });
+}
+
+const Arg* Entry::find_arg(std::string_view arg) const {
+  const auto found = std::find_if(args.begin(), args.end(), [&](const Arg& a) { return a.name == arg; });
+  return found == args.end() ? nullptr : &*found;
+}
+
+std::string Entry::qualified() const { return space.empty() ? "lento::" + name : "lento::" + space + "::" + name; }
+
+std::vector<const Entry*> Catalogue::primitives() const {
+  std::vector<const Entry*> result;
+  for (const Entry& entry : entries) {
+    if (entry.primitive()) result.push_back(&entry);
+  }
+  return result;
+}
+
+std::vector<const Entry*> Catalogue::composites() const {
+  std::vector<const Entry*> result;
+  for (const Entry& entry : entries) {
+    if (!entry.primitive()) result.push_back(&entry);
+  }
+  return result;
+}
+
+const Entry* Catalogue::find_in(std::string_view space, std::string_view name) const {
+  const auto found = by_space_.find({std::string(space == "lento" ? "" : space), std::string(name)});
+  return found == by_space_.end() ? nullptr : &entries[found->second];
+}
+
+const Entry* Catalogue::find(std::string_view name) const {
+  for (const std::string_view space : {"", "linalg", "fft", "nn", "random", "special", "prim"}) {
+    if (const Entry* entry = find_in(space, name)) return entry;
+  }
+  return nullptr;
+}
+
+void Catalogue::index() {
+  by_space_.clear();
+  // Names before aliases, so that an alias never hides an op.
+  for (std::size_t i = 0; i < entries.size(); ++i) by_space_.emplace(std::pair(entries[i].space, entries[i].name), i);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (const Text& alias : entries[i].aliases) by_space_.emplace(std::pair(entries[i].space, alias.value), i);
+    for (const std::string& space : entries[i].also) {
+      const std::string key = space == "lento" ? "" : space;
+      by_space_.emplace(std::pair(key, entries[i].name), i);
+      for (const Text& alias : entries[i].aliases) by_space_.emplace(std::pair(key, alias.value), i);
+    }
+  }
+}
+
+}  // namespace lento::opgen

@@ -1,0 +1,144 @@
+// The catalogue as opgen sees it: what the YAML files say, checked and typed. Emitters read this and nothing else, and so
+// will the vendor mode, which resolves the ops of a backend file against the same Catalogue.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "json.h"
+
+namespace lento::opgen {
+
+/// A place in a catalogue file; lines and columns count from 1.
+struct Position {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+/// A piece of YAML text together with where it stands: what expressions and messages need.
+struct Text {
+  std::string value;
+  Position at;
+};
+
+enum class ArgKind { tensor, operand, number, integer, floating, boolean, dtype, device, choice, string, generator };
+
+struct ArgType {
+  ArgKind kind = ArgKind::tensor;
+  bool list = false;
+  bool optional = false;
+  std::vector<std::string> choices;  ///< of `str{a,b}`
+  std::string number_dtype;          ///< of `number(uint64)`: the dtype in which the plan takes it; empty: the result's
+
+  bool is_tensor() const { return kind == ArgKind::tensor; }
+  /// True for what a record holds as an operand: tensors and numbers that are arguments of the plan.
+  bool is_operand() const {
+    return kind == ArgKind::tensor || kind == ArgKind::operand || kind == ArgKind::number;
+  }
+  /// True for what decides structure and is encoded in a record's attributes.
+  bool is_attribute() const {
+    return !is_operand() && kind != ArgKind::device && kind != ArgKind::generator && kind != ArgKind::string;
+  }
+};
+
+struct Arg {
+  std::string name;
+  ArgType type;
+  std::string type_text;              ///< as written, for messages and docs
+  std::optional<std::string> value;   ///< default, as written
+  bool keyword_only = false;          ///< stands after `*`
+  Position at;
+};
+
+/// How the result's dtype follows from the arguments'.
+enum class ResultRule { same, promote, floating, boolean, real, complex, fixed };
+
+struct DtypeRule {
+  std::string text;
+  ResultRule result = ResultRule::same;
+  std::string fixed;                 ///< dtype name when result is `fixed`
+  std::vector<std::string> args;     ///< the arguments that decide, in the order written
+  std::vector<std::string> classes;  ///< as written after `in`
+  unsigned dtypes = 0;               ///< the classes as a set: bit i is the i-th dtype of kDtypes
+  Position at;
+
+  bool mentions(std::string_view name) const;
+};
+
+/// One branch of `compute`: the expression for a dtype class ("any" when there is one expression for all).
+struct Compute {
+  std::string dtype_class;
+  Text expression;
+};
+
+enum class Returns { tensor, named, list, boolean, integer, integers, dtype };
+
+struct Entry {
+  std::string name;
+  std::string doc;
+  std::vector<Arg> args;
+  std::string family;
+  std::string space;  ///< "" (lento), "linalg", "nn", …; "prim" for hidden primitives
+  DtypeRule dtype;
+  bool has_dtype = false;
+  std::vector<Compute> compute;
+  std::optional<Text> compose;
+  Returns returns = Returns::tensor;
+  std::vector<std::string> results;            ///< names of several results
+  std::vector<std::string> also;               ///< further namespaces that export it
+  std::string method;                          ///< name of the Tensor method; empty: none
+  std::string operator_text;
+  std::vector<Text> aliases;
+  std::vector<std::pair<Text, Text>> vjp;      ///< argument or comma-separated arguments → expression
+  bool hidden = false;
+  Json samples;                                ///< null when there are none
+  Position samples_at;
+  std::vector<Position> sample_at;             ///< of each sample, when they are a list
+  std::string numpy;
+  std::string torch;
+  std::optional<double> tolerance;
+  std::string see;
+  Position at;
+  std::string origin;  ///< "ops/math.yaml:12": stable wherever the catalogue lies
+  std::string group;   ///< the file's stem
+
+  bool primitive() const { return family != "composite"; }
+  bool elementwise() const { return family == "elementwise"; }
+  bool has_attributes() const;
+  const Arg* find_arg(std::string_view arg) const;
+  /// "lento::linalg::qr"
+  std::string qualified() const;
+};
+
+struct Catalogue {
+  std::vector<Entry> entries;                      ///< in file order, files sorted by name
+  std::vector<std::string> files;                  ///< everything that was read, for the depfile
+  std::vector<std::string> math_names;             ///< functions of the scalar math header
+  std::vector<const Entry*> primitives() const;
+  std::vector<const Entry*> composites() const;
+  /// The public op (or alias) of this name, else the hidden one, else null.
+  const Entry* find(std::string_view name) const;
+  /// The op or alias of this name in one namespace, or null.
+  const Entry* find_in(std::string_view space, std::string_view name) const;
+  void index();
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::size_t> by_space_;
+};
+
+/// Names in the order of lento::DType.
+extern const std::vector<std::string> kDtypes;
+/// Dtype classes and the sets they stand for.
+extern const std::vector<std::pair<std::string, unsigned>> kDtypeClasses;
+extern const std::vector<std::string> kFamilies;
+extern const std::vector<std::string> kNamespaces;
+
+/// The set a class or dtype name stands for; 0 when it is neither.
+unsigned dtype_set(std::string_view name);
+
+}  // namespace lento::opgen
