@@ -1,0 +1,140 @@
+// Evaluation of parts of a trace, values that are kept, failures that stay where they belong, and threads.
+#include <lento/lento.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace lento {
+namespace {
+
+std::uint64_t created() { return metrics::counter("op.add"); }
+
+TEST(Evaluate, E1_StepComputesLivePendingTensorsOfThisThread) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const Tensor a = x + 1;
+  const Tensor b = a * 2;
+  EXPECT_EQ(live_tensors().size(), 2U);
+  step();
+  EXPECT_FALSE(a.is_pending());
+  EXPECT_FALSE(b.is_pending());
+  EXPECT_TRUE(live_tensors().empty());
+  EXPECT_EQ(b.to_vector<float>(), (std::vector<float>{4, 6}));
+}
+
+TEST(Evaluate, E3_EvalKeepsEveryValueThatALiveHandleNames) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const Tensor a = x + 1;
+  const Tensor b = a * 2;
+  const Tensor unrelated = x * 5;
+  eval(b);
+  EXPECT_FALSE(a.is_pending());
+  EXPECT_TRUE(unrelated.is_pending());
+}
+
+TEST(Evaluate, E3_AnUnnamedValueThatPendingRecordsNeedIsKeptToo) {
+  const Tensor x = tensor({1.0F});
+  Tensor shared = x[{tensor({5})}];  // fails when it runs: a second run would make a second failure
+  const Tensor y = shared + 1;
+  const Tensor z = shared + 2;
+  shared = Tensor();
+  EXPECT_THROW(eval(y), IndexError);
+  EXPECT_FALSE(z.is_pending());  // poisoned together with y: the shared value was computed once
+  EXPECT_THROW((void)z.item<float>(), IndexError);
+}
+
+TEST(Evaluate, E7_OnlyDependentsOfAFailureArePoisoned) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const Tensor bad = take(x, tensor({9}), 0);
+  const Tensor good = x * 3;
+  const Tensor mixed = bad + good;
+  step();
+  EXPECT_EQ(good.to_vector<float>(), (std::vector<float>{3, 6}));
+  EXPECT_THROW((void)mixed.to_vector<float>(), IndexError);
+  EXPECT_EQ((good + 1).to_vector<float>(), (std::vector<float>{4, 7}));
+}
+
+TEST(Evaluate, SeveralResultsOfOneOpAreComputedTogether) {
+  const Tensor x = tensor({3.0F, 1.0F, 2.0F});
+  std::optional<Tensor> values;
+  Tensor indices;
+  {
+    const auto both = prim::top_k(x, 2, 0, true);
+    values = both.values;
+    indices = both.indices;
+  }
+  eval(*values);
+  EXPECT_FALSE(indices.is_pending());
+  EXPECT_EQ(values->to_vector<float>(), (std::vector<float>{3, 2}));
+  EXPECT_EQ(indices.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2}));
+}
+
+TEST(Evaluate, AFurtherResultAloneIsEnough) {
+  Tensor indices = prim::top_k(tensor({3.0F, 1.0F, 2.0F}), 2, 0, true).indices;
+  EXPECT_EQ(indices.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2}));
+}
+
+TEST(Threads, E10_AnOperandPendingInAnotherThreadIsEvaluatedThere) {
+  std::optional<Tensor> pending;
+  std::thread([&] { pending = tensor({1.0F, 2.0F}) + 1; }).join();
+  EXPECT_TRUE(pending->is_pending());  // its thread is gone, its trace is not
+  const Tensor sum = *pending + 10;
+  EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{12, 13}));
+}
+
+TEST(Threads, E10_AnyMixOfTracingReadingAndDroppingIsSafe) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 400;
+  const Tensor shared = tensor({1.0, 2.0, 3.0});
+  std::mutex mutex;
+  std::vector<Tensor> exchange(8, shared);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int round = 0; round < kRounds; ++round) {
+        Tensor mine;
+        {
+          const std::lock_guard lock(mutex);
+          mine = exchange[random() % exchange.size()];
+        }
+        // Every value in circulation is shared + n for one n in all its elements.
+        Tensor next = mine + 1;
+        switch (random() % 4) {
+          case 0: (void)next.to_vector<double>(); break;
+          case 1: step(); break;
+          case 2: next = next + 1; break;
+          default: break;
+        }
+        if (random() % 8 == 0) {
+          const std::vector<double> values = next.to_vector<double>();
+          if (values[1] - values[0] != 1 || values[2] - values[0] != 2) ++wrong;
+          next = shared;
+        }
+        const std::lock_guard lock(mutex);
+        exchange[random() % exchange.size()] = next;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Threads, CreatedAndDestroyedBalance) {
+  const std::uint64_t alive = metrics::counter("tensor.created") - metrics::counter("tensor.destroyed");
+  {
+    Tensor x = tensor({1.0F});
+    for (int i = 0; i < 100; ++i) x = x + 1;
+    (void)x.item<float>();
+  }
+  EXPECT_EQ(metrics::counter("tensor.created") - metrics::counter("tensor.destroyed"), alive);
+  EXPECT_GE(created(), 100U);
+}
+
+}  // namespace
+}  // namespace lento

@@ -1,0 +1,232 @@
+// Clauses T1 to T9 through the public C++ API.
+#include <lento/lento.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace lento {
+namespace {
+
+std::vector<float> floats(const Tensor& x) { return x.to_vector<float>(); }
+
+std::uint64_t delta(std::string_view counter, auto&& action) {
+  const std::uint64_t before = metrics::counter(counter);
+  action();
+  return metrics::counter(counter) - before;
+}
+
+template <class E>
+std::string message_of(auto&& action) {
+  try {
+    action();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Tracing, T1_AnOpRecordsAndAllocatesNothing) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  const MemoryUse before = memory();
+  Tensor y;
+  EXPECT_EQ(delta("op.add", [&] { y = x + x; }), 1);
+  EXPECT_TRUE(y.is_pending());
+  EXPECT_EQ(memory().live, before.live);
+  EXPECT_EQ(floats(y), (std::vector<float>{2, 4, 6}));
+  EXPECT_FALSE(y.is_pending());
+}
+
+TEST(Tracing, T2_AShapeErrorNamesOpOperandsRuleAndLine) {
+  const Tensor a = tensor({{1.0F, 2.0F}, {3.0F, 4.0F}});
+  const Tensor b = tensor({1.0F, 2.0F, 3.0F});
+  const std::string message = message_of<ShapeError>([&] { (void)(a + b); });
+  EXPECT_NE(message.find("add: "), std::string::npos) << message;
+  EXPECT_NE(message.find("float32(2, 2)"), std::string::npos) << message;
+  EXPECT_NE(message.find("float32(3,)"), std::string::npos) << message;
+  EXPECT_NE(message.find("do not broadcast"), std::string::npos) << message;
+  EXPECT_NE(message.find("tracing_test.cpp:"), std::string::npos) << message;
+}
+
+TEST(Tracing, T2_AFailedCallLeavesNoTrace) {
+  const Tensor a = tensor({1.0F, 2.0F});
+  const Tensor b = tensor({1.0F, 2.0F, 3.0F});
+  const std::size_t before = live_tensors().size();
+  const std::string message = message_of<ShapeError>([&] { (void)(a * b); });
+  EXPECT_NE(message.find("multiply"), std::string::npos);
+  EXPECT_EQ(live_tensors().size(), before);
+  EXPECT_EQ(floats(a * 2), (std::vector<float>{2, 4}));
+}
+
+TEST(Tracing, T2_AnEmptyHandleIsAnError) {
+  const Tensor nothing;
+  EXPECT_THROW((void)(nothing + 1.0F), ValueError);
+  EXPECT_THROW((void)nothing.shape(), ValueError);
+}
+
+TEST(Tracing, T3_NumbersAreWeak) {
+  const Tensor i8 = tensor({std::int8_t{1}, std::int8_t{2}});
+  EXPECT_EQ((i8 + 1).dtype(), DType::int8);
+  EXPECT_EQ((i8 + 1.5).dtype(), DType::float32);
+  EXPECT_EQ((i8 + std::complex<double>(0, 1)).dtype(), DType::complex64);
+  EXPECT_EQ((tensor({1.0}) * 2).dtype(), DType::float64);
+  EXPECT_EQ((tensor({float16(1.0F)}) * 2.5).dtype(), DType::float16);
+  EXPECT_EQ((tensor({true, false}) + 1).dtype(), DType::int64);
+  EXPECT_THROW((void)(i8 + 200), OverflowError);
+  EXPECT_THROW((void)(tensor({std::uint8_t{1}}) - (-1)), OverflowError);
+}
+
+TEST(Tracing, T4_ChangingANumberChangesNoStructure) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const auto structure = [&](float rate) {
+    const Tensor y = x * rate;
+    std::string text = dump({y});
+    return text.replace(text.find("= "), text.find('\n') - text.find("= "), "");
+  };
+  EXPECT_EQ(structure(0.1F), structure(0.2F));
+}
+
+TEST(Tracing, T6_InPlaceGivesThisHandleANewValueOnly) {
+  Tensor x = tensor({1.0F, 2.0F});
+  const Tensor other = x;
+  const Tensor view = x[{0}];
+  x += 10;
+  EXPECT_EQ(floats(x), (std::vector<float>{11, 12}));
+  EXPECT_EQ(floats(other), (std::vector<float>{1, 2}));
+  EXPECT_EQ(view.item<float>(), 1.0F);
+}
+
+TEST(Tracing, T6_AValueThatDoesNotFitRaisesAndChangesNothing) {
+  Tensor x = tensor({std::int32_t{1}, std::int32_t{2}});
+  EXPECT_THROW(x += 0.5, DTypeError);
+  EXPECT_THROW(x += tensor({{1, 2}, {3, 4}}), ShapeError);
+  EXPECT_EQ(x.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 2}));
+}
+
+TEST(Tracing, T6_ManyAssignmentsCostLinearMemoryTraffic) {
+  constexpr int kCount = 1000;
+  Tensor x = lento::zeros({kCount});
+  eval(x);
+  reset_peak_memory();
+  const std::size_t before = memory().live;
+  for (int i = 0; i < kCount; ++i) x[i] = static_cast<float>(i);
+  const std::uint64_t donated = delta("donation", [&] { eval(x); });
+  // All updates but at most the first write into the buffer they got.
+  EXPECT_GE(donated, kCount - 1);
+  EXPECT_LT(memory().peak - before, 3 * kCount * sizeof(float));
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(x.data<float>()[i], static_cast<float>(i));
+}
+
+TEST(Tracing, T6_DonationNeverTouchesAValueThatIsStillNamed) {
+  Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  const Tensor old = x;
+  x[1] = 20.0F;
+  const Tensor middle = x;
+  x[2] = x[1];
+  EXPECT_EQ(floats(x), (std::vector<float>{1, 20, 20}));
+  EXPECT_EQ(floats(middle), (std::vector<float>{1, 20, 3}));
+  EXPECT_EQ(floats(old), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Tracing, T7_RecordsKnowLineAndScope) {
+  const Tensor x = tensor({1.0F});
+  Tensor y;
+  int line = 0;
+  {
+    const Scope model("model");
+    const Scope layer("layer1");
+    line = __LINE__ + 1;
+    y = lento::nn::softmax(x, 0);
+  }
+  const std::string text = dump({y});
+  EXPECT_NE(text.find("tracing_test.cpp:" + std::to_string(line)), std::string::npos) << text;
+  EXPECT_NE(text.find("model/layer1"), std::string::npos) << text;
+  // A composite's inner ops show the user's line, not the engine's.
+  EXPECT_EQ(text.find("activations.cpp"), std::string::npos) << text;
+}
+
+TEST(Tracing, T8_DeadWorkIsNotDone) {
+  const Tensor x = tensor({9, 9});
+  const Tensor bad = take(x, tensor({7}), 0);
+  {
+    const Tensor dead = bad + 1;
+  }
+  Tensor y = x + 1;
+  Tensor poisoned = bad;  // alive: evaluated by the step, and failing alone
+  step();
+  EXPECT_EQ(y.to_vector<int>(), (std::vector<int>{10, 10}));
+  EXPECT_THROW((void)poisoned.to_vector<int>(), IndexError);
+}
+
+class PendingLimit {
+ public:
+  explicit PendingLimit(std::uint32_t limit) : saved_(options()) {
+    Options changed = saved_;
+    changed.max_pending_nodes = limit;
+    set_options(changed);
+  }
+  ~PendingLimit() { set_options(saved_); }
+
+ private:
+  Options saved_;
+};
+
+TEST(Tracing, T9_TheLimitCutsTheOldestPart) {
+  const PendingLimit limit(100);
+  Tensor x = tensor({0.0F});
+  const std::uint64_t trims = delta("graph.trimmed", [&] {
+    for (int i = 0; i < 1000; ++i) x = x + 1;
+  });
+  EXPECT_GE(trims, 10);
+  EXPECT_LE(trims, 30);
+  EXPECT_EQ(x.item<float>(), 1000.0F);
+}
+
+TEST(Tracing, T9_DeadRecordsAreDroppedWithoutEvaluating) {
+  const PendingLimit limit(100);
+  const Tensor x = tensor({1.0F});
+  const Tensor keep = x * 3;
+  const std::uint64_t trims = delta("graph.trimmed", [&] {
+    for (int i = 0; i < 10000; ++i) (void)(x + 1);
+  });
+  EXPECT_EQ(trims, 0);
+  EXPECT_TRUE(keep.is_pending());
+  EXPECT_EQ(keep.item<float>(), 3.0F);
+}
+
+TEST(Tracing, T9_AMillionOpsAreRecordedEvaluatedAndFreedInBoundedMemory) {
+  Tensor x = tensor({0.0});
+  const std::size_t before = memory().live;
+  for (int i = 0; i < 1'000'000; ++i) x = x + 1.0;
+  EXPECT_EQ(x.item<double>(), 1e6);
+  EXPECT_LE(memory().live, before + 4096);
+}
+
+TEST(Tracing, T9_AMillionPendingOpsArePrintedEvaluatedAndFreedWithoutRecursion) {
+  const PendingLimit limit(2'000'000);
+  Tensor x = tensor({0.0});
+  for (int i = 0; i < 1'000'000; ++i) x = x + 1.0;
+  const std::string text = dump({x});
+  EXPECT_NE(text.find("%999999 = add("), std::string::npos) << text.substr(text.size() - 300);
+  Tensor copy = x;
+  x = Tensor();
+  EXPECT_EQ(copy.item<double>(), 1e6);
+  for (int i = 0; i < 1'000'000; ++i) copy = copy + 1.0;
+  copy = Tensor();  // freed without having run
+}
+
+TEST(Tracing, T10_AnIndexOutOfRangePoisonsAndNeverReadsOutside) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  const Tensor y = x[{tensor({0, 3})}];
+  EXPECT_TRUE(y.is_pending());
+  const std::string first = message_of<IndexError>([&] { (void)y.to_vector<float>(); });
+  EXPECT_NE(first.find("3"), std::string::npos) << first;
+  EXPECT_NE(first.find("tracing_test.cpp:"), std::string::npos) << first;
+  EXPECT_EQ(message_of<IndexError>([&] { (void)y.to_vector<float>(); }), first);  // every time
+  EXPECT_EQ(message_of<IndexError>([&] { (void)(y + 1).item<float>(); }), message_of<IndexError>([&] { (void)(y + 1).item<float>(); }));
+}
+
+}  // namespace
+}  // namespace lento
