@@ -79,6 +79,9 @@ struct Signature {
 
 inline constexpr std::size_t kMaxParameters = 16;
 
+/// The METH_FASTCALL | METH_KEYWORDS convention.
+using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
+
 /// One public name of a function. An op has one entry for each namespace, alias and method name it is known by.
 /// Each generated file functions_<n>.gen.cpp defines `std::span<const Export> exports_<n>()`; the generated header
 /// python/functions.gen.h declares them and `inline std::array<std::span<const Export>, N> all_exports()`, all in namespace
@@ -86,7 +89,7 @@ inline constexpr std::size_t kMaxParameters = 16;
 struct Export {
   const char* space;      ///< "lento", "linalg", "fft", "nn", "random", "special", "prim", or "Tensor" for a method
   const char* name;       ///< Python name
-  PyCFunctionFastWithKeywords function;
+  FastFunction function;
   const char* signature;  ///< "(x, axis=-1)" with literal defaults (`None` where there is no literal)
   const char* doc;        ///< plain text
 };
