@@ -5,6 +5,7 @@
 //     opgen list     --ops DIR
 //
 // Exit status: 0 when all is well, 1 when the catalogue is wrong (nothing is written), 2 for wrong usage.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
