@@ -167,4 +167,50 @@ Tensor interpolate(const Tensor& x, const std::optional<Ints>& size, const std::
   return cast(result, x.dtype());
 }
 
+namespace {
+
+/// interpolate() for a fixed number of spatial axes.
+Tensor upsample(std::size_t axes, const Tensor& x, const std::optional<Ints>& size,
+                const std::vector<Scalar>& scale_factor, std::string_view mode, bool align_corners) {
+  if (x.shape().size() != axes + 2) fail<ShapeError>("the input must have {} axes, got shape {}", axes + 2, x.shape());
+  return interpolate(x, size, scale_factor, mode, align_corners, false);
+}
+
+}  // namespace
+
+Tensor upsample_nearest1d(const Tensor& x, const std::optional<Ints>& output_size,
+                          const std::vector<Scalar>& scale_factor) {
+  return upsample(1, x, output_size, scale_factor, "nearest", false);
+}
+
+Tensor upsample_nearest2d(const Tensor& x, const std::optional<Ints>& output_size,
+                          const std::vector<Scalar>& scale_factor) {
+  return upsample(2, x, output_size, scale_factor, "nearest", false);
+}
+
+Tensor upsample_nearest3d(const Tensor& x, const std::optional<Ints>& output_size,
+                          const std::vector<Scalar>& scale_factor) {
+  return upsample(3, x, output_size, scale_factor, "nearest", false);
+}
+
+Tensor upsample_linear1d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
+                         const std::vector<Scalar>& scale_factor) {
+  return upsample(1, x, output_size, scale_factor, "linear", align_corners);
+}
+
+Tensor upsample_bilinear2d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
+                         const std::vector<Scalar>& scale_factor) {
+  return upsample(2, x, output_size, scale_factor, "bilinear", align_corners);
+}
+
+Tensor upsample_trilinear3d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
+                         const std::vector<Scalar>& scale_factor) {
+  return upsample(3, x, output_size, scale_factor, "trilinear", align_corners);
+}
+
+Tensor upsample_bicubic2d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
+                         const std::vector<Scalar>& scale_factor) {
+  return upsample(2, x, output_size, scale_factor, "bicubic", align_corners);
+}
+
 }  // namespace lento::composite

@@ -1,0 +1,145 @@
+// Attention and dropout (ops/attention.yaml).
+#include "base/fail.h"
+#include "ops/composites.gen.h"
+#include "ops/neural_common.h"
+#include "ops/random_common.h"
+
+#include <cmath>
+#include <limits>
+
+namespace lento::composite {
+
+using namespace neural;
+
+namespace {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+double checked_probability(const Scalar& p) {
+  const double value = p.to<double>();
+  if (!(value >= 0 && value <= 1)) fail<ValueError>("the probability must be between 0 and 1, got {}", p);
+  return value;
+}
+
+/// True with probability 1 - p. p is compared, never built in: it may change from step to step.
+Tensor keep_mask(const Shape& shape, double p, const Tensor& like, Generator* generator) {
+  return greater_equal(chance::unit({shape, DType::float32, like.device(), generator}), p);
+}
+
+Tensor drop(const Tensor& x, const Shape& mask_shape, const Scalar& p, bool training, Generator* generator) {
+  const double probability = checked_probability(p);
+  if (!training) return x;
+  const double scale = probability < 1 ? 1 / (1 - probability) : 0.0;
+  return where(keep_mask(mask_shape, probability, x, generator), multiply(x, scale), 0.0);
+}
+
+/// dropout of channels: one choice for all that follows the first two axes (one axis without a batch).
+Tensor drop_channels(std::size_t axes, const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  const std::size_t rank = x.shape().size();
+  if (rank != axes + 1 && rank != axes + 2) {
+    fail<ShapeError>("the input must have {} or {} axes, got shape {}", axes + 1, axes + 2, x.shape());
+  }
+  Shape shape(x.shape());
+  for (std::size_t axis = rank - axes; axis < rank; ++axis) shape[axis] = 1;
+  return drop(x, shape, p, training, generator);
+}
+
+/// `x` (..., heads, S, E) with each head repeated until there are `heads`.
+Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
+  const std::size_t rank = x.shape().size();
+  const std::int64_t own = x.shape()[rank - 3];
+  if (own == heads) return x;
+  if (own == 0 || heads % own != 0) fail<ShapeError>("{} query heads are no multiple of {} key or value heads", heads, own);
+  Shape spread(x.shape());
+  spread.insert(rank - 2, heads / own);
+  Shape shape(x.shape());
+  shape[rank - 3] = heads;
+  return reshaped(prim::broadcast_to(unsqueeze(x, static_cast<std::int64_t>(rank) - 2), spread), shape);
+}
+
+/// True where row i may see column j: j <= i.
+Tensor causal_mask(std::int64_t rows, std::int64_t columns, const Device& device) {
+  const Tensor i = reshaped(prim::iota(rows, 0, 1, DType::int64, device), Shape{rows, 1});
+  return less_equal(prim::iota(columns, 0, 1, DType::int64, device), i);
+}
+
+/// Softmax over the last axis; a row of nothing but -inf gives zeros and not nan.
+Tensor softmax_of_seen(const Tensor& scores) {
+  const Ints last{checked_axis(-1, scores.shape().size())};
+  if (scores.shape().back() == 0) return scores;
+  const Tensor largest = max_kept(scores, last);
+  const Tensor powers = exp(subtract(scores, where(equal(largest, kMinusInfinity), 0.0, largest)));
+  const Tensor sums = sum_kept(powers, last);
+  return divide(powers, where(equal(sums, 0), 1.0, sums));
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const std::optional<Tensor>& attn_mask, const Scalar& dropout_p, bool is_causal,
+                                    const std::optional<Scalar>& scale, bool enable_gqa, Generator* generator) {
+  const auto extent = [](const Tensor& x, int from_end) { return x.shape()[x.shape().size() - static_cast<std::size_t>(from_end)]; };
+  for (const Tensor* each : {&query, &key, &value}) {
+    if (each->shape().size() < 2) fail<ShapeError>("query, key and value must have at least 2 axes, got shape {}", each->shape());
+  }
+  if (extent(query, 1) != extent(key, 1)) {
+    fail<ShapeError>("query {} and key {} have different numbers of features", query.shape(), key.shape());
+  }
+  if (extent(key, 2) != extent(value, 2)) {
+    fail<ShapeError>("key {} and value {} have different numbers of positions", key.shape(), value.shape());
+  }
+  if (attn_mask && is_causal) fail<ValueError>("attn_mask and is_causal exclude each other");
+  Tensor k = widen(key);
+  Tensor v = widen(value);
+  if (enable_gqa) {
+    if (query.shape().size() < 3 || key.shape().size() < 3 || value.shape().size() < 3) {
+      fail<ShapeError>("enable_gqa needs a head axis, got query {} and key {}", query.shape(), key.shape());
+    }
+    k = repeat_heads(k, extent(query, 3));
+    v = repeat_heads(v, extent(query, 3));
+  }
+  const std::int64_t features = extent(query, 1);
+  const double factor = scale ? scale->to<double>() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(features, 1)));
+  Tensor scores = multiply(prim::matrix_multiply(widen(query), swap_last(k)), factor);
+  if (is_causal) {
+    scores = where(causal_mask(extent(scores, 2), extent(scores, 1), query.device()), scores, kMinusInfinity);
+  } else if (attn_mask && attn_mask->dtype() == DType::bool_) {
+    scores = where(*attn_mask, scores, kMinusInfinity);
+  } else if (attn_mask) {
+    if (!is_floating(attn_mask->dtype())) fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
+    scores = add(scores, cast(*attn_mask, scores.dtype()));
+  }
+  Tensor weights = softmax_of_seen(scores);
+  if (dropout_p.to<double>() > 0) weights = drop(weights, weights.shape(), dropout_p, true, generator);
+  return cast(prim::matrix_multiply(weights, v), query.dtype());
+}
+
+Tensor dropout(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  return drop(x, x.shape(), p, training, generator);
+}
+
+Tensor dropout1d(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  return drop_channels(1, x, p, training, generator);
+}
+
+Tensor dropout2d(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  return drop_channels(2, x, p, training, generator);
+}
+
+Tensor dropout3d(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  return drop_channels(3, x, p, training, generator);
+}
+
+Tensor alpha_dropout(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
+  constexpr double kLimit = -1.7580993408473766;  // selu at minus infinity: -scale * alpha
+  const double probability = checked_probability(p);
+  if (!training) return x;
+  if (probability == 1) return multiply(x, 0.0);
+  const double keep = 1 - probability;
+  const double a = 1 / std::sqrt(keep * (1 + probability * kLimit * kLimit));
+  const double b = -a * probability * kLimit;
+  const Tensor wide = widen(x);
+  return cast(add(multiply(where(keep_mask(x.shape(), probability, x, generator), wide, kLimit), a), b), x.dtype());
+}
+
+}  // namespace lento::composite

@@ -1,0 +1,144 @@
+// Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
+#include "base/fail.h"
+#include "ops/composites.gen.h"
+#include "ops/neural_common.h"
+
+namespace lento::composite {
+
+using namespace neural;
+
+namespace {
+
+/// `x` (batch, classes, *space) with `target` (batch, *space); a single sample gets a batch axis.
+struct ClassTargets {
+  Tensor x;       // wide
+  Tensor target;  // with every ignored class replaced by 0
+  Tensor ignored;
+  bool single;
+};
+
+ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_index) {
+  if (!is_integer(target.dtype())) fail<DTypeError>("class numbers must be integers, got {}", target.dtype());
+  const std::size_t rank = x.shape().size();
+  if (rank == 0) fail<ShapeError>("the input must have a class axis, got shape {}", x.shape());
+  const bool single = rank == 1;
+  Shape expected(x.shape());
+  expected.erase(single ? 0 : 1);
+  if (target.shape() != expected) {
+    fail<ShapeError>("the input has shape {}, so the target must have shape {}, got {}", x.shape(), expected, target.shape());
+  }
+  const Tensor numbers = cast(target, DType::int64);
+  const Tensor batched = single ? unsqueeze(numbers, 0) : numbers;
+  const Tensor ignored = equal(batched, ignore_index);
+  // A class below 0 must not count from the end: one that is out of range for certain takes its place.
+  const Tensor classes = where(less(batched, 0), x.shape()[single ? 0 : 1], batched);
+  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, classes), ignored, single};
+}
+
+void check_class_weight(const std::optional<Tensor>& weight, std::int64_t classes) {
+  if (weight && weight->shape() != Shape{classes}) {
+    fail<ShapeError>("weight has shape {}, but there are {} classes", weight->shape(), classes);
+  }
+}
+
+/// The elements of `x` at the targets, without the class axis.
+Tensor pick(const ClassTargets& t, const Tensor& x) {
+  return squeeze_axis(prim::take_along_axis(x, unsqueeze(t.target, 1), 1), 1);
+}
+
+/// Each target's weight: 0 where it is ignored.
+Tensor target_weights(const ClassTargets& t, const std::optional<Tensor>& weight) {
+  const DType dtype = t.x.dtype();
+  if (!weight) return cast(logical_not(t.ignored), dtype);
+  return where(t.ignored, 0.0, prim::take_axis(cast(*weight, dtype), t.target, 0));
+}
+
+Tensor reduce_classes(const Tensor& loss, const Tensor& weights, bool single, Reduction reduction, DType dtype) {
+  if (reduction == Reduction::none) return cast(single ? squeeze_axis(loss, 0) : loss, dtype);
+  const Tensor total = reduce_loss(loss, Reduction::sum, loss.dtype());
+  if (reduction == Reduction::sum) return cast(total, dtype);
+  return cast(divide(total, reduce_loss(weights, Reduction::sum, weights.dtype())), dtype);
+}
+
+/// -logs[target] * weight, exactly 0 where ignored even if the logarithm is infinite.
+Tensor picked_loss(const ClassTargets& t, const Tensor& logs, const Tensor& weights) {
+  return where(t.ignored, 0.0, negative(multiply(pick(t, logs), weights)));
+}
+
+Tensor class_cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                           std::int64_t ignore_index, Reduction reduction, double smoothing) {
+  const ClassTargets t = prepare(x, target, ignore_index);
+  const std::int64_t classes = t.x.shape()[1];
+  check_class_weight(weight, classes);
+  const Tensor logs = nn::log_softmax(t.x, 1);
+  const Tensor weights = target_weights(t, weight);
+  Tensor loss = picked_loss(t, logs, weights);
+  if (smoothing > 0) {
+    const Tensor scaled = weight ? multiply(logs, along_axis(cast(*weight, logs.dtype()), 1, logs.shape().size())) : logs;
+    const Tensor uniform = where(t.ignored, 0.0, negative(prim::reduce_sum(scaled, Ints{1}, false)));
+    loss = add(multiply(loss, 1 - smoothing), multiply(uniform, smoothing / static_cast<double>(classes)));
+  }
+  return reduce_classes(loss, weights, t.single, reduction, x.dtype());
+}
+
+Tensor probability_cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                                 Reduction reduction, double smoothing) {
+  if (x.shape() != target.shape()) {
+    fail<ShapeError>("probabilities have shape {}, but the input has shape {}", target.shape(), x.shape());
+  }
+  const std::size_t rank = x.shape().size();
+  if (rank == 0) fail<ShapeError>("the input must have a class axis, got shape {}", x.shape());
+  const std::size_t axis = rank == 1 ? 0 : 1;
+  const std::int64_t classes = x.shape()[axis];
+  check_class_weight(weight, classes);
+  const Tensor logs = nn::log_softmax(widen(x), static_cast<std::int64_t>(axis));
+  Tensor t = cast(target, logs.dtype());
+  if (smoothing > 0) t = add(multiply(t, 1 - smoothing), smoothing / static_cast<double>(classes));
+  Tensor products = multiply(t, logs);
+  if (weight) products = multiply(products, along_axis(cast(*weight, logs.dtype()), axis, rank));
+  const Tensor loss = negative(prim::reduce_sum(products, Ints{static_cast<std::int64_t>(axis)}, false));
+  return reduce_loss(loss, reduction, x.dtype());
+}
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, std::int64_t ignore_index,
+                std::string_view reduction) {
+  const ClassTargets t = prepare(x, target, ignore_index);
+  check_class_weight(weight, t.x.shape()[1]);
+  const Tensor weights = target_weights(t, weight);
+  return reduce_classes(picked_loss(t, t.x, weights), weights, t.single, parse_reduction(reduction), x.dtype());
+}
+
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                     std::int64_t ignore_index, std::string_view reduction, const Scalar& label_smoothing) {
+  const double smoothing = label_smoothing.to<double>();
+  if (!(smoothing >= 0 && smoothing <= 1)) {
+    fail<ValueError>("label_smoothing must be between 0 and 1, got {}", label_smoothing);
+  }
+  const Reduction how = parse_reduction(reduction);
+  if (is_floating(target.dtype())) return probability_cross_entropy(x, target, weight, how, smoothing);
+  return class_cross_entropy(x, target, weight, ignore_index, how, smoothing);
+}
+
+Tensor multi_margin_loss(const Tensor& x, const Tensor& target, std::int64_t p, const Scalar& margin,
+                         const std::optional<Tensor>& weight, std::string_view reduction) {
+  if (p != 1 && p != 2) fail<ValueError>("p must be 1 or 2, got {}", p);
+  if (x.shape().size() > 2) fail<ShapeError>("the input must be (batch, classes) or (classes,), got shape {}", x.shape());
+  // No class number is ignored: this one is not a class anyway.
+  const ClassTargets t = prepare(x, target, INT64_MIN);
+  const std::int64_t classes = t.x.shape()[1];
+  check_class_weight(weight, classes);
+  const Tensor own = prim::take_along_axis(t.x, unsqueeze(t.target, 1), 1);
+  Tensor excess = maximum(add(subtract(t.x, own), margin), 0);
+  if (p == 2) excess = multiply(excess, excess);
+  if (weight) excess = multiply(excess, unsqueeze(prim::take_axis(cast(*weight, excess.dtype()), t.target, 0), 1));
+  const Tensor numbers = prim::iota(classes, 0, 1, DType::int64, x.device());
+  const Tensor others = where(equal(unsqueeze(t.target, 1), numbers), 0.0, excess);
+  const Tensor loss = divide(prim::reduce_sum(others, Ints{1}, false), static_cast<double>(classes));
+  const Reduction how = parse_reduction(reduction);
+  if (how == Reduction::none && t.single) return cast(squeeze_axis(loss, 0), x.dtype());
+  return reduce_loss(loss, how, x.dtype());
+}
+
+}  // namespace lento::composite

@@ -1,0 +1,181 @@
+// Losses of one element at a time and of pairs of vectors (ops/losses.yaml). Those with classes are in class_losses.cpp.
+#include "base/fail.h"
+#include "ops/composites.gen.h"
+#include "ops/neural_common.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace lento::composite {
+
+using namespace neural;
+
+namespace {
+
+/// log(sigmoid(x)) without overflow.
+Tensor log_sigmoid_of(const Tensor& x) { return subtract(minimum(x, 0), log1p(exp(negative(abs(x))))); }
+
+/// |x - target| in the wide type.
+Tensor distance(const Tensor& x, const Tensor& target) { return abs(subtract(widen(x), widen(target))); }
+
+Tensor weighted(const Tensor& loss, const std::optional<Tensor>& weight) {
+  return weight ? multiply(loss, cast(*weight, loss.dtype())) : loss;
+}
+
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, const std::optional<Tensor>& pos_weight) {
+  // (1 - t) x - w log(sigmoid(x)) with w = 1 + (pos_weight - 1) t; log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)).
+  const Tensor logs = log_sigmoid_of(x);
+  const Tensor linear = multiply(subtract(1, target), x);
+  if (!pos_weight) return subtract(linear, logs);
+  const Tensor factor = add(multiply(subtract(cast(*pos_weight, x.dtype()), 1), target), 1);
+  return subtract(linear, multiply(logs, factor));
+}
+
+void check_same_shape(const Tensor& x, const Tensor& target) {
+  if (x.shape() != target.shape()) {
+    fail<ShapeError>("the target has shape {}, but the input has shape {}", target.shape(), x.shape());
+  }
+}
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  const Tensor difference = subtract(widen(x), widen(target));
+  return reduce_loss(multiply(difference, difference), parse_reduction(reduction), x.dtype());
+}
+
+Tensor l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  return reduce_loss(distance(x, target), parse_reduction(reduction), x.dtype());
+}
+
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction, const Scalar& beta) {
+  const double b = beta.to<double>();
+  if (!(b >= 0)) fail<ValueError>("beta must not be negative, got {}", beta);
+  const Tensor d = distance(x, target);
+  if (b == 0) return reduce_loss(d, parse_reduction(reduction), x.dtype());
+  const Tensor near = divide(multiply(multiply(d, d), 0.5), b);
+  return reduce_loss(where(less(d, b), near, subtract(d, 0.5 * b)), parse_reduction(reduction), x.dtype());
+}
+
+Tensor huber_loss(const Tensor& x, const Tensor& target, std::string_view reduction, const Scalar& delta) {
+  const double limit = delta.to<double>();
+  if (!(limit > 0)) fail<ValueError>("delta must be positive, got {}", delta);
+  const Tensor d = distance(x, target);
+  const Tensor near = multiply(multiply(d, d), 0.5);
+  const Tensor far = multiply(subtract(d, 0.5 * limit), limit);
+  return reduce_loss(where(less_equal(d, limit), near, far), parse_reduction(reduction), x.dtype());
+}
+
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                            std::string_view reduction) {
+  check_same_shape(x, target);
+  const Tensor p = widen(x);
+  const Tensor t = widen(target);
+  const Tensor yes = multiply(t, maximum(log(p), -100.0));
+  const Tensor no = multiply(subtract(1, t), maximum(log1p(negative(p)), -100.0));
+  return reduce_loss(weighted(negative(add(yes, no)), weight), parse_reduction(reduction), x.dtype());
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                                        std::string_view reduction, const std::optional<Tensor>& pos_weight) {
+  check_same_shape(x, target);
+  const Tensor loss = bce_with_logits(widen(x), widen(target), pos_weight);
+  return reduce_loss(weighted(loss, weight), parse_reduction(reduction), x.dtype());
+}
+
+Tensor kl_div(const Tensor& x, const Tensor& target, std::string_view reduction, bool log_target) {
+  const Tensor logs = widen(x);
+  const Tensor t = widen(target);
+  const Tensor loss = log_target ? multiply(exp(t), subtract(t, logs))
+                                 : subtract(where(equal(t, 0), 0, multiply(t, log(t))), multiply(t, logs));
+  if (reduction != "batchmean") return reduce_loss(loss, parse_reduction(reduction), x.dtype());
+  if (x.shape().empty()) fail<ShapeError>("reduction 'batchmean' needs a batch axis");
+  const Tensor total = reduce_loss(loss, Reduction::sum, loss.dtype());
+  return cast(divide(total, static_cast<double>(x.shape()[0])), x.dtype());
+}
+
+Tensor cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& target, const Scalar& margin,
+                             std::string_view reduction) {
+  constexpr double kEpsilon = 1e-12;  // keeps the cosine of a zero vector finite
+  const std::size_t rank = x1.shape().size();
+  if (x2.shape().size() != rank || target.shape().size() + 1 != rank) {
+    fail<ShapeError>("expected inputs (batch, features) with targets (batch,), or (features,) with one target; got {}, {} and {}",
+                     x1.shape(), x2.shape(), target.shape());
+  }
+  const std::int64_t last = checked_axis(-1, rank);
+  const auto dot = [&](const Tensor& a, const Tensor& b) { return prim::reduce_sum(multiply(a, b), Ints{last}, false); };
+  const Tensor a = widen(x1);
+  const Tensor b = widen(x2);
+  const Tensor norms = sqrt(multiply(add(dot(a, a), kEpsilon), add(dot(b, b), kEpsilon)));
+  const Tensor cosine = divide(dot(a, b), norms);
+  const Tensor apart = where(equal(target, -1), maximum(subtract(cosine, margin), 0), 0.0);
+  const Tensor loss = where(equal(target, 1), subtract(1, cosine), apart);
+  return reduce_loss(loss, parse_reduction(reduction), x1.dtype());
+}
+
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const Scalar& margin, std::string_view reduction) {
+  const Tensor wide = widen(x);
+  const Tensor loss = where(equal(target, 1), wide, maximum(subtract(margin, wide), 0));
+  return reduce_loss(loss, parse_reduction(reduction), x.dtype());
+}
+
+Tensor margin_ranking_loss(const Tensor& x1, const Tensor& x2, const Tensor& target, const Scalar& margin,
+                           std::string_view reduction) {
+  const Tensor difference = subtract(widen(x2), widen(x1));
+  const Tensor loss = maximum(add(multiply(cast(target, difference.dtype()), difference), margin), 0);
+  return reduce_loss(loss, parse_reduction(reduction), x1.dtype());
+}
+
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, const Scalar& margin,
+                           const Scalar& p, const Scalar& eps, bool swap, std::string_view reduction) {
+  const Tensor a = widen(anchor);
+  const Tensor near = widen(positive);
+  const Tensor far = widen(negative);
+  const Tensor to_positive = nn::pairwise_distance(a, near, p, eps, false);
+  Tensor to_negative = nn::pairwise_distance(a, far, p, eps, false);
+  if (swap) to_negative = minimum(to_negative, nn::pairwise_distance(near, far, p, eps, false));
+  const Tensor loss = maximum(add(subtract(to_positive, to_negative), margin), 0);
+  return reduce_loss(loss, parse_reduction(reduction), anchor.dtype());
+}
+
+Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, bool full, const Scalar& eps,
+                        std::string_view reduction) {
+  const Tensor wide = widen(x);
+  const Tensor t = widen(target);
+  Tensor loss = log_input ? subtract(exp(wide), multiply(t, wide)) : subtract(wide, multiply(t, log(add(wide, eps))));
+  if (full) {
+    const Tensor stirling = add(subtract(multiply(t, log(t)), t), multiply(log(multiply(t, 2 * std::numbers::pi)), 0.5));
+    loss = add(loss, where(greater(t, 1), stirling, 0));
+  }
+  return reduce_loss(loss, parse_reduction(reduction), x.dtype());
+}
+
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, const Scalar& eps,
+                         std::string_view reduction) {
+  const Tensor wide = widen(x);
+  Tensor variance = widen(var);
+  // One variance for the whole last axis may come without that axis.
+  if (variance.shape().size() + 1 == x.shape().size()) variance = unsqueeze(variance, -1);
+  variance = maximum(variance, eps);
+  const Tensor difference = subtract(wide, widen(target));
+  const Tensor scaled = divide(multiply(difference, difference), variance);
+  Tensor loss = multiply(add(log(variance), scaled), 0.5);
+  if (full) loss = add(loss, 0.5 * std::log(2 * std::numbers::pi));
+  return reduce_loss(loss, parse_reduction(reduction), x.dtype());
+}
+
+Tensor soft_margin_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  const Tensor wide = widen(x);
+  const Tensor loss = negative(log_sigmoid_of(multiply(wide, cast(target, wide.dtype()))));
+  return reduce_loss(loss, parse_reduction(reduction), x.dtype());
+}
+
+Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,
+                                   std::string_view reduction) {
+  check_same_shape(x, target);
+  const Tensor loss = weighted(bce_with_logits(widen(x), widen(target), std::nullopt), weight);
+  const std::int64_t last = checked_axis(-1, loss.shape().size());
+  return reduce_loss(squeeze_axis(mean_kept(loss, Ints{last}), last), parse_reduction(reduction), x.dtype());
+}
+
+}  // namespace lento::composite
