@@ -1,0 +1,35 @@
+#include "ir/graph.h"
+
+#include "ir/print.h"
+
+namespace lento {
+
+Meta Graph::meta_of(OperandRef operand) const {
+  switch (operand.kind()) {
+    case OperandRef::Kind::record: {
+      const Record& record = nodes[operand.index()];
+      return {record.dtype, shape_of(record.shape)};
+    }
+    case OperandRef::Kind::leaf: {
+      const GraphInput& input = inputs[operand.index()];
+      return {input.dtype, shape_of(input.shape)};
+    }
+    case OperandRef::Kind::scalar:
+      return {scalars[operand.index()].dtype, {}};
+  }
+  return {};
+}
+
+std::string to_string(const Graph& graph, GraphFormat format) {
+  switch (format) {
+    case GraphFormat::text:
+      return print_text(graph);
+    case GraphFormat::dot:
+      return print_dot(graph);
+    case GraphFormat::json:
+      return print_json(graph);
+  }
+  return {};
+}
+
+}  // namespace lento
