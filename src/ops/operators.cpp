@@ -56,16 +56,16 @@ Tensor& Tensor::assign(const Operand& value, std::string_view operation) {
   return *this = std::move(replacement);
 }
 
-Tensor& Tensor::operator+=(const Operand& other) { return update(*this, add, other, "add"); }
-Tensor& Tensor::operator-=(const Operand& other) { return update(*this, subtract, other, "subtract"); }
-Tensor& Tensor::operator*=(const Operand& other) { return update(*this, multiply, other, "multiply"); }
-Tensor& Tensor::operator/=(const Operand& other) { return update(*this, divide, other, "divide"); }
-Tensor& Tensor::operator%=(const Operand& other) { return update(*this, remainder, other, "remainder"); }
-Tensor& Tensor::operator&=(const Operand& other) { return update(*this, bitwise_and, other, "bitwise_and"); }
-Tensor& Tensor::operator|=(const Operand& other) { return update(*this, bitwise_or, other, "bitwise_or"); }
-Tensor& Tensor::operator^=(const Operand& other) { return update(*this, bitwise_xor, other, "bitwise_xor"); }
-Tensor& Tensor::operator<<=(const Operand& other) { return update(*this, bitwise_left_shift, other, "bitwise_left_shift"); }
-Tensor& Tensor::operator>>=(const Operand& other) { return update(*this, bitwise_right_shift, other, "bitwise_right_shift"); }
+Tensor& Tensor::operator+=(const Operand& other) { return update(*this, lento::add, other, "add"); }
+Tensor& Tensor::operator-=(const Operand& other) { return update(*this, lento::subtract, other, "subtract"); }
+Tensor& Tensor::operator*=(const Operand& other) { return update(*this, lento::multiply, other, "multiply"); }
+Tensor& Tensor::operator/=(const Operand& other) { return update(*this, lento::divide, other, "divide"); }
+Tensor& Tensor::operator%=(const Operand& other) { return update(*this, lento::remainder, other, "remainder"); }
+Tensor& Tensor::operator&=(const Operand& other) { return update(*this, lento::bitwise_and, other, "bitwise_and"); }
+Tensor& Tensor::operator|=(const Operand& other) { return update(*this, lento::bitwise_or, other, "bitwise_or"); }
+Tensor& Tensor::operator^=(const Operand& other) { return update(*this, lento::bitwise_xor, other, "bitwise_xor"); }
+Tensor& Tensor::operator<<=(const Operand& other) { return update(*this, lento::bitwise_left_shift, other, "bitwise_left_shift"); }
+Tensor& Tensor::operator>>=(const Operand& other) { return update(*this, lento::bitwise_right_shift, other, "bitwise_right_shift"); }
 
 // --- indexing ---
 
