@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from comparisons import numpy_dtype
-from conftest import BUILD
+from locations import BUILD
 
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]

@@ -1,0 +1,176 @@
+"""T2: errors are raised by the call itself, name the op, the operands and the line, and leave no trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+
+
+def f32(*shape: int) -> Any:
+    return lento.zeros(shape, dtype=lento.float32)
+
+
+# What is wrong, the exception, words that must stand in the message.
+WRONG_CALLS: list[tuple[str, Callable[[], Any], type[Exception], list[str]]] = [
+    ("matmul-inner", lambda: f32(128, 784) @ f32(512, 10), ValueError, ["matmul", "(128, 784)", "(512, 10)"]),
+    ("add-broadcast", lambda: f32(2, 3) + f32(4), ValueError, ["add", "(2, 3)", "(4,)"]),
+    ("reshape-size", lambda: lento.reshape(f32(2, 3), (4, 2)), ValueError, ["reshape", "(2, 3)", "(4, 2)"]),
+    ("sum-axis", lambda: lento.sum(f32(2, 3), axis=2), (ValueError, IndexError), ["sum", "2"]),
+    ("concat-shapes", lambda: lento.concat([f32(2, 3), f32(2, 4)], axis=0), ValueError, ["(2, 3)", "(2, 4)"]),
+    ("bitwise-float", lambda: f32(2) & f32(2), TypeError, ["bitwise_and", "float32"]),
+    ("subtract-bool", lambda: lento.asarray([True]) - lento.asarray([True]), TypeError, ["subtract", "bool"]),
+    ("index-range", lambda: f32(3)[3], IndexError, ["3"]),
+    ("index-many", lambda: f32(3)[0, 0], IndexError, []),
+    ("index-float", lambda: f32(3)[1.5], IndexError, []),
+    ("cholesky-square", lambda: lento.linalg.cholesky(f32(2, 3)), ValueError, ["cholesky"]),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), [w[1:] for w in WRONG_CALLS], ids=[w[0] for w in WRONG_CALLS])
+def test_t2_error_at_the_call(call: Callable[[], Any], kind: type[Exception], words: list[str]) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_t2_message_ends_with_the_line_of_the_call() -> None:
+    with pytest.raises(lento.ShapeError) as caught:
+        f32(2, 3) @ f32(2, 3)
+    assert re.search(r"at test_errors\.py:\d+$", str(caught.value))
+    line = int(str(caught.value).rsplit(":", 1)[1])
+    with open(__file__) as file:
+        assert "f32(2, 3) @ f32(2, 3)" in file.readlines()[line - 1]
+
+
+def test_t2_a_failed_call_leaves_no_trace() -> None:
+    x = f32(2, 3) * 2
+    before = lento.dump(x)
+    count = len(lento.live_tensors())
+    for _ in range(3):
+        with pytest.raises(ValueError):
+            x + f32(4, 7)
+    assert lento.dump(x) == before
+    assert len(lento.live_tensors()) == count
+
+
+def test_t2_composites_name_the_function_that_was_called() -> None:
+    with pytest.raises(ValueError, match=r"^layer_norm: "):
+        lento.nn.layer_norm(f32(2, 3), (4,))
+
+
+# --- arguments, as Python words them ---
+
+WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: lento.tanh(), "tanh() missing 1 required positional argument: 'x'"),
+    (lambda: lento.where(f32(2) > 0), "where() missing 2 required positional arguments: 'x1' and 'x2'"),
+    (lambda: lento.tanh(f32(2), f32(2)), "tanh() takes 1 positional argument but 2 were given"),
+    (lambda: lento.tanh(x=f32(2), y=1), "tanh() got an unexpected keyword argument 'y'"),
+    (lambda: lento.tanh(f32(2), x=f32(2)), "tanh() got multiple values for argument 'x'"),
+    (lambda: lento.tanh("a"), "tanh(): argument 'x' must be Tensor, not str"),
+    (lambda: lento.tanh(None), "tanh(): argument 'x' must be Tensor, not None"),
+    (lambda: lento.nn.softmax(f32(2), axis="x"), "softmax(): argument 'axis' must be int, not str"),
+    (lambda: lento.nn.softmax(f32(2), axis=True), "softmax(): argument 'axis' must be int, not bool"),
+    (lambda: lento.add(f32(2), [1]), "add(): argument 'x2' must be Tensor or a number, not list"),
+    (lambda: lento.reshape(f32(2), "ab"), "reshape(): argument 'shape' must be int or a sequence of ints, not str"),
+    (lambda: lento.reshape(f32(2), (1, 2.0)), "reshape(): argument 'shape' must be a sequence of ints, but element 1 is float"),
+    (lambda: lento.concat(3), "concat(): argument 'arrays' must be a sequence of tensors, not int"),
+    (lambda: lento.concat([f32(2), 3]), "concat(): argument 'arrays' must be a sequence of tensors, but element 1 is int"),
+    (lambda: lento.sum(f32(2), keepdims=1), "sum(): argument 'keepdims' must be bool, not int"),
+    (lambda: lento.zeros((2,), dtype=3), "zeros(): argument 'dtype' must be a dtype or None, not int"),
+    (lambda: lento.zeros((2,), dtype="float99"), "unknown dtype 'float99'"),
+    (lambda: lento.zeros((2,), dtype=np.str_), "Lento has no dtype for NumPy's <U0"),
+    (lambda: lento.zeros((2,), device=3), "zeros(): argument 'device' must be Device or str or None, not int"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG_ARGUMENTS, ids=[w[1] for w in WRONG_ARGUMENTS])
+def test_t2_argument_errors_read_like_pythons(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_unknown_device_names_the_devices_there_are() -> None:
+    with pytest.raises(ValueError) as caught:
+        lento.zeros((2,), device="abacus:3")
+    assert "abacus" in str(caught.value)
+    assert str(lento.devices()[0]) in str(caught.value)
+
+
+def test_errors_are_pythons_and_lentos() -> None:
+    for name, builtin in {
+        "ShapeError": ValueError,
+        "DTypeError": TypeError,
+        "DeviceError": ValueError,
+        "ValueError": ValueError,
+        "IndexError": IndexError,
+        "OverflowError": OverflowError,
+        "MemoryError": MemoryError,
+        "LinAlgError": ValueError,
+        "BackendError": RuntimeError,
+        "FileError": OSError,
+    }.items():
+        kind = getattr(lento.errors, name)
+        assert issubclass(kind, builtin)
+        assert issubclass(kind, lento.Error)
+
+
+def test_operators_leave_foreign_objects_to_python() -> None:
+    x = f32(2)
+    for other in ("a", None, object(), [1, 2], {}):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            x + other  # type: ignore[operator]
+        with pytest.raises(TypeError, match="unsupported operand"):
+            other - x  # type: ignore[operator]
+    assert (x == "a") is False
+    assert (x != None) is True  # noqa: E711
+
+
+class Reflected:
+    def __radd__(self, other: Any) -> str:
+        return "mine"
+
+
+def test_operators_let_the_other_operand_try() -> None:
+    assert f32(2) + Reflected() == "mine"
+
+
+def test_bool_of_many_elements_is_ambiguous() -> None:
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(f32(2))
+    with pytest.raises(TypeError):
+        float(f32(2))
+    with pytest.raises(TypeError):
+        int(lento.asarray(1j))
+    with pytest.raises(TypeError):
+        [1, 2, 3][lento.asarray(1.0)]  # type: ignore[call-overload]
+    with pytest.raises(ValueError):
+        f32(2).item()
+
+
+# --- errors that are known only when the value is computed (E7's beginning) ---
+
+
+def test_index_tensor_out_of_range_poisons_its_dependents_only() -> None:
+    table = lento.arange(5)
+    wrong = table[lento.asarray([1, 9])]
+    dependent = wrong + 1
+    fine = table * 2
+    for _ in range(2):
+        with pytest.raises(IndexError, match="9"):
+            dependent.numpy()
+    assert fine.tolist() == [0, 2, 4, 6, 8]
+    with pytest.raises(IndexError, match=r"test_errors\.py:\d+"):
+        wrong.numpy()
+
+
+def test_singular_matrix_is_a_linalg_error() -> None:
+    x = lento.linalg.cholesky(lento.asarray([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(lento.LinAlgError):
+        x.numpy()

@@ -1,0 +1,189 @@
+"""T6: a handle is a cell. In-place operators and item assignment give it a new value; nobody else notices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+
+OPERATORS = [
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.ifloordiv,
+    operator.imod,
+    operator.ipow,
+]
+BIT_OPERATORS = [operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift]
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_t6_in_place_operator_returns_self(op: Any) -> None:
+    data = np.array([1.0, 2.0, 3.5], np.float32)
+    x = lento.asarray(data)
+    other, view = x, x[1:]
+    before = lento.asarray(data) + 0
+    y = op(x, 2)
+    assert y is x
+    np.testing.assert_allclose(x.numpy(), op(data.copy(), np.float32(2)), rtol=1e-6)
+    assert other is x
+    assert view.tolist() == [2.0, 3.5]
+    assert before.tolist() == data.tolist()
+
+
+@pytest.mark.parametrize("op", BIT_OPERATORS, ids=lambda op: op.__name__)
+def test_t6_in_place_bit_operator(op: Any) -> None:
+    data = np.array([1, 6, 3], np.int32)
+    x = lento.asarray(data)
+    assert op(x, 2) is x
+    assert x.tolist() == op(data.copy(), 2).tolist()
+
+
+def test_t6_matmul_in_place() -> None:
+    x = lento.asarray(np.eye(2, dtype=np.float32))
+    y = x
+    x @= lento.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert x is y
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_t6_other_handles_keep_their_value() -> None:
+    x = lento.zeros((3,))
+    copy = lento.asarray(x)
+    view = x[:2]
+    x += 1
+    x[0] = 7
+    assert x.tolist() == [7, 1, 1]
+    assert copy.tolist() == [0, 0, 0]
+    assert view.tolist() == [0, 0]
+
+
+def test_t6_shape_and_dtype_stay() -> None:
+    x = lento.zeros((3,), dtype=lento.int32)
+    with pytest.raises(TypeError):
+        x += 1.5
+    with pytest.raises(TypeError):
+        x /= 2
+    with pytest.raises(ValueError):
+        x += lento.zeros((2, 3), dtype=lento.int32)
+    assert x.dtype is lento.int32
+    assert x.tolist() == [0, 0, 0]
+    x += lento.asarray(np.array([1, 2, 3], np.int8))
+    assert x.dtype is lento.int32
+    assert x.tolist() == [1, 2, 3]
+    y = lento.zeros((2,), dtype=lento.float16)
+    y += lento.asarray([1.0, 2.0])
+    assert y.dtype is lento.float16
+
+
+def test_t6_a_number_that_does_not_fit_raises() -> None:
+    x = lento.zeros((3,), dtype=lento.uint8)
+    with pytest.raises(OverflowError):
+        x += 256
+    with pytest.raises(OverflowError):
+        x[0] = -1
+
+
+KEYS: list[Any] = [
+    0,
+    -1,
+    slice(1, 3),
+    slice(None, None, -1),
+    slice(None, None, 2),
+    (slice(None), 1),
+    (0, 2),
+    (Ellipsis, 0),
+    ([0, 2], [1, 1]),
+    [0, 2],
+    (slice(None), [0, 3]),
+    np.array([1, 0]),
+    np.array([True, False, True]),
+    (np.array([True, False, True]), 1),
+    None,
+    (),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("value", ["number", "tensor", "array"])
+def test_t6_item_assignment_agrees_with_numpy(key: Any, value: str) -> None:
+    data = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x = lento.asarray(data)
+    part = data[key]
+    new = -np.arange(1, part.size + 1, dtype=np.float32).reshape(part.shape)
+    if value == "number":
+        x[key] = 7.5
+        data[key] = 7.5
+    elif value == "tensor":
+        x[key] = lento.asarray(new)
+        data[key] = new
+    else:
+        x[key] = new.tolist()
+        data[key] = new
+    assert x.tolist() == data.tolist()
+
+
+def test_t6_mask_assignment() -> None:
+    data = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x = lento.asarray(data)
+    mask = x > 5
+    x[mask] = 0
+    data[data > 5] = 0
+    assert x.tolist() == data.tolist()
+    x[x == 0] = lento.asarray(np.arange(1.0, 8.0, dtype=np.float32))
+    data[data == 0] = np.arange(1.0, 8.0)
+    assert x.tolist() == data.tolist()
+
+
+def test_t6_self_referencing_assignment() -> None:
+    x = lento.arange(6)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    x[...] = x[::-1]
+    assert x.tolist() == [4, 3, 2, 1, 0, 0]
+
+
+def test_t6_many_assignments_cost_linear_memory() -> None:
+    """n assignments into one tensor of size n must not allocate n copies of it."""
+    for n in (500, 1000):
+        x = lento.zeros((n,))
+        lento.eval(x)
+        lento.reset_peak_memory()
+        before = lento.memory()["live"]
+        for i in range(n):
+            x[i] = float(i)
+        lento.eval(x)
+        peak = lento.memory()["peak"] - before
+        assert peak <= 8 * n * 4 + 4096, f"{n} assignments took {peak} bytes at the peak"
+        assert x.tolist() == [float(i) for i in range(n)]
+
+
+def test_t6_in_place_updates_are_donated() -> None:
+    x = lento.zeros((64,))
+    lento.eval(x)
+    before = lento.metrics.counter("donation")
+    for i in range(32):
+        x[i] = 1.0
+    lento.eval(x)
+    assert lento.metrics.counter("donation") - before >= 31
+    assert float(x.sum()) == 32.0
+
+
+def test_t6_a_held_value_is_not_overwritten() -> None:
+    x = lento.zeros((4,))
+    lento.eval(x)
+    held = lento.asarray(x)
+    x[0] = 5.0
+    lento.eval(x, held)
+    assert held.tolist() == [0, 0, 0, 0]
+    assert x.tolist() == [5, 0, 0, 0]
+
+
+def test_deleting_elements_is_refused() -> None:
+    x = lento.zeros((4,))
+    with pytest.raises(TypeError):
+        del x[0]

@@ -1,0 +1,149 @@
+"""Every op of the catalogue against an oracle: each sample, each dtype of its rule, special values, empty, zero-dim and
+non-contiguous inputs. Nothing here names an op: a new entry in the catalogue is tested because it is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import harness
+import lento
+import numpy as np
+import pytest
+from comparisons import numpy_dtype
+from samples import Call, OpInfo, calls_of, load_catalogue
+
+CATALOGUE = load_catalogue()
+BY_NAME = {op.qualified: op for op in CATALOGUE}
+
+# Ops whose results cannot be compared with an oracle's: each has a test of its own. op → test that covers it.
+TESTED_BY_HAND: dict[str, str] = {
+    # random: test_random.py looks at distributions, seeds and shapes
+}
+
+# NumPy's result is not what the documentation of the op promises, for a reason given here.
+DIFFERS_FROM_NUMPY: dict[str, str] = {}
+
+
+def calls_with(oracle: str) -> list[Call]:
+    return [call for op in CATALOGUE if getattr(op, oracle) for call in calls_of(op) if not call.raises]
+
+
+NUMPY_CALLS = calls_with("numpy")
+
+
+@pytest.mark.parametrize("call", NUMPY_CALLS, ids=lambda call: call.id)
+def test_op_agrees_with_numpy(call: Call) -> None:
+    harness.check(call)
+
+
+RAISING_CALLS = [call for op in CATALOGUE for call in calls_of(op) if call.raises]
+
+
+@pytest.mark.parametrize("call", RAISING_CALLS, ids=lambda call: call.id)
+def test_sample_raises(call: Call) -> None:
+    with pytest.raises(getattr(lento.errors, call.raises, Exception)) as caught:
+        result = harness.run(call)
+        lento.eval(result)
+    assert isinstance(caught.value, lento.Error | TypeError | ValueError)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(NUMPY_CALLS) >= 5000, f"only {len(NUMPY_CALLS)} op cases"
+
+
+def test_every_op_has_an_oracle_or_a_test_of_its_own() -> None:
+    without = [op.qualified for op in CATALOGUE if not op.numpy and not op.torch and op.qualified not in TESTED_BY_HAND]
+    assert not without, f"no oracle and no test: {', '.join(without)}"
+
+
+def test_hand_written_tests_exist() -> None:
+    text = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    names = set(re.findall(r"def (test_\w+)", text))
+    missing = {op: test for op, test in TESTED_BY_HAND.items() if test not in names}
+    assert not missing
+    unknown = [op for op in TESTED_BY_HAND if op not in BY_NAME]
+    assert not unknown, f"not in the catalogue any more: {unknown}"
+
+
+def test_every_op_with_an_oracle_has_a_sample() -> None:
+    counted = {call.op.qualified for call in NUMPY_CALLS} | {call.op.qualified for call in TORCH_CALLS}
+    missing = [op.qualified for op in CATALOGUE if (op.numpy or op.torch) and op.qualified not in counted]
+    assert not missing, f"an oracle but no sample: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("op", [op for op in CATALOGUE if op.aliases or op.method], ids=lambda op: op.qualified)
+def test_aliases_and_methods_are_there(op: OpInfo) -> None:
+    space: Any = getattr(lento, op.space) if op.space else lento
+    for alias in op.aliases:
+        assert callable(getattr(space, alias))
+    if op.method:
+        assert callable(getattr(lento.Tensor, op.method))
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in CATALOGUE if op.elementwise and len(op.args) == 2 and op.args[1].type == "Operand"], ids=lambda op: op.qualified
+)
+def test_elementwise_op_takes_numbers_on_either_side(op: OpInfo) -> None:
+    function = harness.find_function(op)
+    for dtype in op.dtypes:
+        if dtype == "bool":
+            continue
+        kind = numpy_dtype(dtype).kind
+        number: Any = 2 if kind in "iu" else 1.5
+        x = np.array([1, 2, 3]).astype(numpy_dtype(dtype))
+        same = np.full(3, number).astype(numpy_dtype(dtype))
+        right = function(lento.asarray(x), number)
+        left = function(number, lento.asarray(x))
+        np.testing.assert_array_equal(right.numpy(), function(lento.asarray(x), lento.asarray(same)).numpy())
+        np.testing.assert_array_equal(left.numpy(), function(lento.asarray(same), lento.asarray(x)).numpy())
+
+
+# --- torch: only in the peers' environment ---
+
+TORCH_CALLS = [
+    call
+    for op in CATALOGUE
+    if op.torch
+    for call in calls_of(op)
+    if not call.raises and call.dtype in ("float32", "float64", "int64", "bool", "complex64", "-")
+]
+
+
+def _to_torch(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(np.ascontiguousarray(value).reshape(value.shape))
+    if isinstance(value, list) and any(isinstance(each, np.ndarray) for each in value):
+        return [_to_torch(each) for each in value]
+    return value
+
+
+def _from_torch(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value.resolve_conj().resolve_neg().numpy()
+    if isinstance(value, list | tuple):
+        return tuple(_from_torch(each) for each in value)
+    return value
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("call", TORCH_CALLS, ids=lambda call: call.id)
+def test_op_agrees_with_torch(call: Call) -> None:
+    torch = pytest.importorskip("torch")
+    scope: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+    for arg in call.op.args:
+        value = call.arguments[arg.name]
+        if arg.type.rstrip("?") == "dtype" and isinstance(value, str):
+            value = getattr(torch, value)
+        scope[arg.name] = _to_torch(value)
+    try:
+        expected = _from_torch(eval(call.op.torch, scope))
+    except (RuntimeError, NotImplementedError, TypeError) as error:
+        pytest.skip(f"torch cannot: {error}")
+    tolerance = max(call.tolerance or call.op.tolerance or 0, 1e-5)
+    harness.compare(call, harness.run(call), expected, tolerance)
