@@ -15,6 +15,7 @@ void emit_ir(const Catalogue& catalogue, Files& files);         ///< ir/*
 void emit_ops(const Catalogue& catalogue, Files& files);        ///< lento/*, ops/*
 void emit_reference(const Catalogue& catalogue, Files& files);  ///< reference/*
 void emit_python(const Catalogue& catalogue, Files& files);     ///< python/*
+void emit_stubs(const Catalogue& catalogue, Files& files);      ///< lento/*.pyi
 std::string emit_docs(const Catalogue& catalogue);              ///< docs/ops.md
 std::string emit_samples(const Catalogue& catalogue);           ///< tests/op_samples.json
 std::string emit_list(const Catalogue& catalogue);              ///< what `opgen list` prints
