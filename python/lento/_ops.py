@@ -1,12 +1,7 @@
-"""The functions of the op catalogue's main namespace; their types are in the generated ``_ops.pyi``."""
+"""Generated functions of lento; their types are in the generated stub beside this file."""
 
-from . import _core
+from ._namespace import functions
 
-_names = [
-    name
-    for name, value in vars(_core).items()
-    if not name.startswith("_") and getattr(value, "__module__", None) == "lento"
-    and type(value).__name__ == "builtin_function_or_method"
-]
-globals().update({name: getattr(_core, name) for name in _names})
-__all__ = _names
+_functions = functions("", "lento")
+globals().update(_functions)
+__all__ = list(_functions)

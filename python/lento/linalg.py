@@ -1,7 +1,4 @@
-"""Linear algebra."""
+"""Linear algebra: products, decompositions, solvers and norms."""
 
-from . import _core
-
-_names = [name for name in vars(getattr(_core, "linalg", None) or object()) if not name.startswith("_")]
-globals().update({name: getattr(_core.linalg, name) for name in _names})
-__all__ = _names
+from ._core import LinAlgError as LinAlgError
+from ._linalg import *

@@ -1,7 +1,3 @@
-"""Neural network functions: activations, normalisations, convolutions, losses."""
+"""Functions of neural networks: activations, normalisations, convolutions, pooling, losses, attention."""
 
-from . import _core
-
-_names = [name for name in vars(getattr(_core, "nn", None) or object()) if not name.startswith("_")]
-globals().update({name: getattr(_core.nn, name) for name in _names})
-__all__ = _names
+from ._nn import *

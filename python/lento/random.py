@@ -1,7 +1,10 @@
-"""Random numbers: counter-based, the same for one seed whatever runs them."""
+"""Random numbers. They are counter-based: one seed gives the same numbers whatever computes them."""
 
-from . import _core
+from ._core import Generator as Generator
+from ._core import default_generator as default_generator
+from ._random import *
 
-_names = [name for name in vars(getattr(_core, "random", None) or object()) if not name.startswith("_")]
-globals().update({name: getattr(_core.random, name) for name in _names})
-__all__ = _names
+
+def seed(seed: int) -> None:
+    """Restarts the default generator's sequence with this seed."""
+    default_generator().seed(seed)

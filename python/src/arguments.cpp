@@ -213,6 +213,11 @@ std::vector<Scalar> Arguments::numbers(std::size_t index, std::vector<Scalar> fa
   return absent(index) ? std::move(fallback) : numbers(index);
 }
 
+std::optional<std::vector<Scalar>> Arguments::optional_numbers(std::size_t index) const {
+  if (absent_or_none(index)) return std::nullopt;
+  return numbers(index);
+}
+
 std::int64_t Arguments::integer(std::size_t index) const {
   if (const auto value = to_int(slots_[index])) return *value;
   wrong_type(index, "int");

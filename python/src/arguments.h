@@ -123,6 +123,7 @@ class Arguments {
   std::optional<Scalar> optional_number(std::size_t index, std::optional<Scalar> fallback = {}) const;
   std::vector<Scalar> numbers(std::size_t index) const;
   std::vector<Scalar> numbers(std::size_t index, std::vector<Scalar> fallback) const;
+  std::optional<std::vector<Scalar>> optional_numbers(std::size_t index) const;
 
   std::int64_t integer(std::size_t index) const;
   std::int64_t integer(std::size_t index, std::int64_t fallback) const;
