@@ -12,7 +12,7 @@
 namespace lento::reference {
 
 /// potrf Cholesky, getrf LU, gesv solve, geqrf and generate_q for QR, gesdd singular values, heevd Hermitian and geev
-/// general eigenvalues. Those that end in _work need no work space and, unlike the others, do not refuse nan.
+/// general eigenvalues. Those that end in _work take nan in the right-hand side.
 template <class T>
 struct Lapack;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -65,6 +66,12 @@ void require_finite(const T* elements, const Matrices& x, std::int64_t matrix) {
   if (!all_finite(elements, x.size())) fail<LinAlgError>("the matrix contains nan or inf{}", which(x, matrix));
 }
 
+/// What the direct methods, which do not iterate, make of a matrix with nan or inf.
+template <class T>
+void fill_nan(T* to, std::int64_t count) {
+  std::fill_n(to, count, T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+}
+
 /// Writes zeros above the diagonal, of which nothing is read.
 template <class T>
 void clear_upper(T* matrix, std::int64_t n) {
@@ -111,8 +118,8 @@ void qr_factor(const Array& q, const Array& r, const Array& x, const QrFactorAtt
         continue;
       }
       if (!all_finite(from, shape.size())) {
-        std::fill_n(to_q, q_shape.size(), T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
-        std::fill_n(to_r, r_shape.size(), T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+        fill_nan(to_q, q_shape.size());
+        fill_nan(to_r, r_shape.size());
         continue;
       }
       std::copy_n(from, shape.size(), work.data());
@@ -216,9 +223,15 @@ void lu_factor(const Array& lu, const Array& pivots, const Array& x) {
   dispatch_lapack(x.dtype(), [&]<class T>() {
     std::copy_n(x.as<T>(), x.size(), lu.as<T>());
     for (std::int64_t matrix = 0; matrix < shape.count && rank > 0; ++matrix) {
+      T* factors = lu.as<T>() + matrix * shape.size();
       std::int32_t* swaps = pivots.as<std::int32_t>() + matrix * rank;
+      if (!all_finite(factors, shape.size())) {
+        fill_nan(factors, shape.size());
+        std::iota(swaps, swaps + rank, 0);
+        continue;
+      }
       // A positive return value says that the matrix is singular, which the diagonal shows as well.
-      Lapack<T>::getrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), lu.as<T>() + matrix * shape.size(), shape.n(), swaps);
+      Lapack<T>::getrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), factors, shape.n(), swaps);
       for (std::int64_t i = 0; i < rank; ++i) swaps[i] -= 1;  // LAPACK counts from 1
     }
   });
@@ -232,8 +245,13 @@ void linear_solve(const Array& out, const Array& a, const Array& b) {
     std::copy_n(b.as<T>(), b.size(), out.as<T>());
     for (std::int64_t matrix = 0; matrix < shape.count && right.size() > 0; ++matrix) {
       std::copy_n(a.as<T>() + matrix * shape.size(), shape.size(), work.data());
+      T* solution = out.as<T>() + matrix * right.size();
+      if (!all_finite(work.data(), shape.size())) {
+        fill_nan(solution, right.size());
+        continue;
+      }
       const lapack_int info = Lapack<T>::gesv(LAPACK_ROW_MAJOR, shape.n(), right.n(), work.data(), shape.n(),
-                                              pivots.data(), out.as<T>() + matrix * right.size(), right.n());
+                                              pivots.data(), solution, right.n());
       if (info != 0) fail<LinAlgError>("the matrix is singular{}", which(shape, matrix));
     }
   });
