@@ -120,7 +120,9 @@ TEST(ScalarReal, FloorDivideHasTheArrayApiSpecialCases) {
     EXPECT_SAME(math::floor_divide(row.a, row.b), row.expected);
     const auto a = static_cast<float>(row.a);
     const auto b = static_cast<float>(row.b);
-    if (a == row.a && b == row.b) EXPECT_SAME(math::floor_divide(a, b), row.expected);
+    if (a == row.a && b == row.b) {
+      EXPECT_SAME(math::floor_divide(a, b), row.expected);
+    }
   }
 }
 
