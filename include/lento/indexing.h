@@ -47,20 +47,25 @@ class LENTO_API Index {
   /// One position; the axis disappears. Negative counts from the end.
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Index(T position) : item_(static_cast<std::int64_t>(position)) {}
+  Index(T position, std::source_location site = std::source_location::current())
+      : item_(static_cast<std::int64_t>(position)), site_(site) {}
   /// True selects everything along a new axis of length 1, false nothing along one of length 0.
   template <std::same_as<bool> T>
-  Index(T selected) : item_(static_cast<bool>(selected)) {}
-  Index(Slice slice) : item_(slice) {}
-  Index(Ellipsis all) : item_(all) {}
-  Index(NewAxis axis) : item_(axis) {}
+  Index(T selected, std::source_location site = std::source_location::current())
+      : item_(static_cast<bool>(selected)), site_(site) {}
+  Index(Slice slice, std::source_location site = std::source_location::current()) : item_(slice), site_(site) {}
+  Index(Ellipsis all, std::source_location site = std::source_location::current()) : item_(all), site_(site) {}
+  Index(NewAxis axis, std::source_location site = std::source_location::current()) : item_(axis), site_(site) {}
   /// An integer tensor of positions, or a bool tensor that stands for as many axes as it has itself.
-  Index(const Tensor& positions);
+  Index(const Tensor& positions, std::source_location site = std::source_location::current());
 
   const Item& item() const { return item_; }
+  /// Where this index was written: an operator has no other way to know its line.
+  const std::source_location& site() const { return site_; }
 
  private:
   Item item_;
+  std::source_location site_;
 };
 
 /// The selected part of `x`, lazily. Throws IndexError at once for what is known at the call: too many indices, an integer out of

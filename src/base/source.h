@@ -21,7 +21,9 @@ struct Source {
   std::uint32_t position = 0;  // C++: the line; foreign: kForeign | position
   ScopeId scope = 0;           // the scopes open when the record was made
 
-  static Source from(const std::source_location& site) { return {site.file_name(), site.line(), 0}; }
+  static Source from(const std::source_location& site) {
+    return site.line() == 0 ? Source{} : Source{site.file_name(), site.line(), 0};
+  }
   static Source foreign(const void* unit, std::uint32_t position) { return {unit, position | kForeign, 0}; }
   /// A Source that names a file and line which are only known as text; both are interned.
   LENTO_API static Source from_text(std::string_view file, std::uint32_t line);

@@ -35,6 +35,9 @@ namespace {
 
 Source source_of(const Operand& operand) { return {operand.unit(), operand.position(), 0}; }
 
+/// The line of `x[{...}]`: that of its first index; an empty index has none.
+std::source_location line_of(std::span<const Index> index) { return index.empty() ? std::source_location() : index[0].site(); }
+
 using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
 Tensor& update(Tensor& target, BinaryOp op, const Operand& other, std::string_view operation) {
@@ -76,8 +79,10 @@ Tensor& Tensor::set(std::initializer_list<Index> index, const Operand& value) {
 
 Subscript Tensor::operator[](std::initializer_list<Index> index) { return {*this, std::vector<Index>(index)}; }
 Subscript Tensor::operator[](const Index& index) { return {*this, {index}}; }
-Tensor Tensor::operator[](std::initializer_list<Index> index) const { return get_item(*this, std::span(index.begin(), index.size())); }
-Tensor Tensor::operator[](const Index& index) const { return get_item(*this, {&index, 1}); }
+Tensor Tensor::operator[](std::initializer_list<Index> index) const {
+  return get_item(*this, std::span(index.begin(), index.size()), line_of({index.begin(), index.size()}));
+}
+Tensor Tensor::operator[](const Index& index) const { return get_item(*this, {&index, 1}, index.site()); }
 
 Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                      std::int64_t step, std::source_location site) const {
@@ -89,7 +94,7 @@ Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::
   return get_item(*this, index, site);
 }
 
-Subscript::operator Tensor() const { return get_item(target_, index_); }
+Subscript::operator Tensor() const { return get_item(target_, index_, line_of(index_)); }
 Tensor Subscript::get(std::source_location site) const { return get_item(target_, index_, site); }
 
 Subscript& Subscript::operator=(const Operand& value) {
@@ -97,10 +102,10 @@ Subscript& Subscript::operator=(const Operand& value) {
   target_ = set_item(target_, index_, value);
   return *this;
 }
-Subscript& Subscript::operator=(const Subscript& value) { return *this = Operand(value.get()); }
-Subscript& Subscript::operator+=(const Operand& value) { return *this = Operand(add(get(), value)); }
-Subscript& Subscript::operator-=(const Operand& value) { return *this = Operand(subtract(get(), value)); }
-Subscript& Subscript::operator*=(const Operand& value) { return *this = Operand(multiply(get(), value)); }
-Subscript& Subscript::operator/=(const Operand& value) { return *this = Operand(divide(get(), value)); }
+Subscript& Subscript::operator=(const Subscript& value) { return *this = Operand(value.get(line_of(index_))); }
+Subscript& Subscript::operator+=(const Operand& value) { return *this = Operand(add(get(line_of(index_)), value)); }
+Subscript& Subscript::operator-=(const Operand& value) { return *this = Operand(subtract(get(line_of(index_)), value)); }
+Subscript& Subscript::operator*=(const Operand& value) { return *this = Operand(multiply(get(line_of(index_)), value)); }
+Subscript& Subscript::operator/=(const Operand& value) { return *this = Operand(divide(get(line_of(index_)), value)); }
 
 }  // namespace lento

@@ -14,7 +14,7 @@
 
 namespace lento {
 
-Index::Index(const Tensor& positions) : item_(std::make_shared<const Tensor>(positions)) {}
+Index::Index(const Tensor& positions, std::source_location site) : item_(std::make_shared<const Tensor>(positions)), site_(site) {}
 
 namespace composite {
 
