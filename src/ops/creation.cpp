@@ -115,10 +115,10 @@ Tensor ones(const Ints& shape, std::optional<DType> dtype, std::optional<Device>
   return prim::full(shape, 1, dtype.value_or(kDefaultFloat), device_or(device));
 }
 
-Tensor empty(const Ints& shape, std::optional<DType> dtype, std::optional<Device> device) { return zeros(shape, dtype, device); }
+Tensor empty(const Ints& shape, std::optional<DType> dtype, std::optional<Device> device) { return composite::zeros(shape, dtype, device); }
 
 Tensor full_like(const Tensor& x, const Operand& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
-  return full(x.shape(), fill_value, dtype.value_or(x.dtype()), device.value_or(x.device()));
+  return composite::full(x.shape(), fill_value, dtype.value_or(x.dtype()), device.value_or(x.device()));
 }
 
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, std::optional<Device> device) {
@@ -129,7 +129,7 @@ Tensor ones_like(const Tensor& x, std::optional<DType> dtype, std::optional<Devi
   return prim::full(x.shape(), 1, dtype.value_or(x.dtype()), device.value_or(x.device()));
 }
 
-Tensor empty_like(const Tensor& x, std::optional<DType> dtype, std::optional<Device> device) { return zeros_like(x, dtype, device); }
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype, std::optional<Device> device) { return composite::zeros_like(x, dtype, device); }
 
 Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step, std::optional<DType> dtype,
               std::optional<Device> device) {

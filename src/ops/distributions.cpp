@@ -1,0 +1,189 @@
+// Quantiles, histograms and counts (ops/statistics.yaml).
+#include "base/fail.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lento::composite {
+
+namespace {
+
+/// The reduced axes as one last axis, sorted along it; nan comes last.
+Tensor sorted_last(const Tensor& x, const Ints& axes) {
+  Ints order, kept;
+  for (std::int64_t i = 0; i < x.rank(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) kept.push_back(i);
+  }
+  order.append(kept);
+  order.append(axes);
+  Shape shape = without_axes(x.shape(), axes);
+  shape.push_back(count_along(x, axes));
+  return prim::sort_values(reshaped(permuted(x, order), shape), static_cast<std::int64_t>(shape.size()) - 1, false);
+}
+
+/// The elements of sorted rows (..., n) at whole positions (..., m).
+Tensor at_positions(const Tensor& sorted, const Tensor& positions) {
+  Shape shape = sorted.shape();
+  shape.back() = positions.shape().back();
+  return prim::take_along_axis(sorted, broadcast(converted(positions, DType::int64), shape), sorted.rank() - 1);
+}
+
+/// Between two neighbours, NumPy's way: exact at both ends.
+Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
+  const Tensor distance = subtract(high, low);
+  const Tensor from_low = add(low, multiply(distance, weight));
+  const Tensor from_high = subtract(high, multiply(distance, subtract(1, weight)));
+  // Equal neighbours, also infinite ones, need no arithmetic.
+  return where(equal(low, high), low, where(less(weight, 0.5), from_low, from_high));
+}
+
+Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims, bool skip_nan) {
+  const Ints axes = axes_of(x, axis);
+  const std::int64_t count = count_along(x, axes);
+  if (count == 0) fail<ValueError>("{} has no elements over axes {}", type_of(x), axes);
+  if (!q.is_tensor()) {
+    const auto value = q.scalar().to<double>();
+    if (!(value >= 0 && value <= 1)) fail<ValueError>("a quantile lies between 0 and 1, got {}", q.scalar());
+  }
+  const Tensor wanted = as_tensor(q, DType::float64, x.device());
+  const DType work = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  const Tensor sorted = sorted_last(converted(x, work), axes);
+  const std::int64_t last = sorted.rank() - 1;
+
+  // Positions are (..., m) for m quantiles; the number of elements is a number, or one for each row.
+  const Tensor row = flat(wanted);
+  Tensor position;
+  if (skip_nan) {
+    const Tensor present = count_true(logical_not(isnan(sorted)), Ints{last}, true);
+    position = maximum(multiply(row, converted(subtract(present, 1), DType::float64)), 0);
+  } else {
+    position = multiply(row, static_cast<double>(count - 1));
+    Shape shape(sorted.shape().size(), 1);
+    shape.back() = row.size();
+    position = reshaped(position, shape);
+  }
+  const Tensor below = floor(position);
+  const Tensor above = ceil(position);
+  Tensor result;
+  if (method == "lower") {
+    result = at_positions(sorted, below);
+  } else if (method == "higher") {
+    result = at_positions(sorted, above);
+  } else if (method == "nearest") {
+    result = at_positions(sorted, round(position));
+  } else {
+    const Tensor weight = method == "midpoint" ? multiply(subtract(above, below), 0.5) : subtract(position, below);
+    result = between(at_positions(sorted, below), at_positions(sorted, above), converted(weight, work));
+  }
+  // nan sorts last, so that the last element tells whether there is one.
+  if (!skip_nan) {
+    const Tensor largest = sliced(sorted, last, count - 1, 1);
+    result = where(isnan(largest), largest, result);
+  }
+  Shape shape = wanted.shape();
+  shape.append(without_axes(x.shape(), axes, keepdims));
+  return converted(reshaped(move_axis(result, last, 0), shape), x.dtype());
+}
+
+}  // namespace
+
+Tensor median(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return quantiles(x, 0.5, axis, "linear", keepdims, false); }
+
+Tensor nanmedian(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return quantiles(x, 0.5, axis, "linear", keepdims, true); }
+
+Tensor quantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+  return quantiles(x, q, axis, method, keepdims, false);
+}
+
+Tensor nanquantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+  return quantiles(x, q, axis, method, keepdims, true);
+}
+
+Tensor percentile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+  const Tensor hundredths = as_tensor(q, DType::float64, x.device());
+  if (!q.is_tensor()) return quantiles(x, q.scalar().to<double>() / 100, axis, method, keepdims, false);
+  return quantiles(x, divide(hundredths, 100), axis, method, keepdims, false);
+}
+
+HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optional<std::vector<Scalar>>& range, const std::optional<Tensor>& weights,
+                          bool density) {
+  const Tensor values = flat(to_float(x));
+  const Device device = x.device();
+  const DType dtype = values.dtype();
+  Tensor edges;
+  if (bins.is_tensor() && bins.tensor().rank() == 1) {
+    edges = converted(bins.tensor(), promote(dtype, bins.tensor().dtype()));
+    if (edges.size() < 2) fail<ValueError>("{} edges make no bin", edges.size());
+  } else {
+    if (bins.is_tensor() || !bins.scalar().is_integer()) fail<ValueError>("bins must be an integer or a vector of edges");
+    const auto count = bins.scalar().to<std::int64_t>();
+    if (count < 1) fail<ValueError>("there must be at least one bin, got {}", count);
+    Tensor low, high;
+    if (range) {
+      if (range->size() != 2) fail<ValueError>("a range has two ends, got {}", range->size());
+      low = number_tensor((*range)[0].to<double>(), DType::float64, device);
+      high = number_tensor((*range)[1].to<double>(), DType::float64, device);
+    } else if (values.size() == 0) {
+      low = number_tensor(0.0, DType::float64, device);
+      high = number_tensor(1.0, DType::float64, device);
+    } else {
+      low = converted(prim::reduce_min(values, Ints{0}, false), DType::float64);
+      high = converted(prim::reduce_max(values, Ints{0}, false), DType::float64);
+    }
+    const Tensor same = equal(low, high);
+    low = where(same, subtract(low, 0.5), low);
+    high = where(same, add(high, 0.5), high);
+    const Tensor step = divide(subtract(high, low), static_cast<double>(count));
+    const Tensor position = counting(count + 1, device, DType::float64);
+    // The last edge is exact, so that the largest element is inside.
+    edges = converted(where(equal(position, static_cast<double>(count)), high, add(low, multiply(position, step))), dtype);
+  }
+  const std::int64_t count = edges.size() - 1;
+  const Tensor compared = converted(values, edges.dtype());
+  const Tensor bin = subtract(prim::search_sorted(edges, compared, true), 1);
+  const Tensor last = picked(edges, 0, count);
+  const Tensor at_end = equal(compared, last);
+  const Tensor inside = bitwise_and(greater_equal(compared, picked(edges, 0, 0)), less_equal(compared, last));
+  // What lies outside is counted in an additional bin that is cut off.
+  const Tensor target = where(inside, where(at_end, count - 1, bin), count);
+  Tensor amounts;
+  if (weights) {
+    if (weights->shape() != x.shape()) fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
+    amounts = converted(flat(*weights), sum_dtype(weights->dtype()));
+  } else {
+    amounts = number_tensor(1, DType::int64, device, values.shape());
+  }
+  const Tensor counts = prim::scatter_nd(number_tensor(0, amounts.dtype(), device, Shape{count + 1}), amounts, {target}, "add");
+  Tensor hist = sliced(counts, 0, 0, count);
+  if (density) {
+    const Tensor amount = to_float(hist);
+    const Tensor widths = subtract(sliced(edges, 0, 1, count), sliced(edges, 0, 0, count));
+    hist = divide(divide(amount, widths), sum_over(amount, Ints{0}));
+  }
+  return {hist, edges};
+}
+
+Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, std::int64_t minlength) {
+  if (x.rank() != 1) fail<ShapeError>("{} is no vector", type_of(x));
+  if (minlength < 0) fail<ValueError>("minlength cannot be negative, got {}", minlength);
+  std::int64_t length = minlength;
+  if (x.size() > 0) {
+    const Tensor wide = converted(x, DType::int64);
+    const Tensor ends = prim::concatenate({prim::reduce_min(wide, Ints{0}, true), prim::reduce_max(wide, Ints{0}, true)}, 0);
+    const std::vector<std::int64_t> known = ends.to_vector<std::int64_t>();
+    if (known[0] < 0) fail<ValueError>("the numbers to be counted cannot be negative, got {}", known[0]);
+    length = std::max(length, known[1] + 1);
+  }
+  Tensor amounts;
+  if (weights) {
+    if (weights->shape() != x.shape()) fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
+    amounts = to_float(*weights);
+  } else {
+    amounts = number_tensor(1, DType::int64, x.device(), x.shape());
+  }
+  const Tensor empty_bins = number_tensor(0, amounts.dtype(), x.device(), Shape{length});
+  return x.size() == 0 ? empty_bins : prim::scatter_nd(empty_bins, amounts, {x}, "add");
+}
+
+}  // namespace lento::composite
