@@ -83,7 +83,7 @@ TEST(Astype, EveryPairOfDtypesKeepsZeroAndOne) {
         const Owned result = run(infer_astype, reference::astype, Owned(values), AstypeAttrs{dtype_of<To>()});
         ASSERT_EQ(result.dtype(), dtype_of<To>());
         for (std::size_t i = 0; i < values.size(); ++i) {
-          EXPECT_EQ(reference::widen(result.at<To>(static_cast<std::int64_t>(i))), reference::Accumulator<To>(i != 0));
+          EXPECT_EQ(reference::widen(result.at<To>(static_cast<std::int64_t>(i))), reference::ComputeType<To>(i != 0));
         }
       }
     });

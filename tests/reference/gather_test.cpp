@@ -171,9 +171,9 @@ TEST(Scatter, EveryDtypeAndMode) {
     using Mode = ScatterAxisAttrs::Mode;
     const auto expect = [&](Mode mode, int first, int third) {
       const Owned result = scatter_axis(x, indices, value, 0, mode);
-      EXPECT_EQ(reference::widen(result.at<T>(0)), reference::Accumulator<T>(first));
-      EXPECT_EQ(reference::widen(result.at<T>(1)), reference::Accumulator<T>(1));
-      EXPECT_EQ(reference::widen(result.at<T>(2)), reference::Accumulator<T>(third));
+      EXPECT_EQ(reference::widen(result.at<T>(0)), reference::ComputeType<T>(first));
+      EXPECT_EQ(reference::widen(result.at<T>(1)), reference::ComputeType<T>(1));
+      EXPECT_EQ(reference::widen(result.at<T>(2)), reference::ComputeType<T>(third));
     };
     expect(Mode::set, 1, 0);
     expect(Mode::add, 1, 1);

@@ -186,7 +186,7 @@ TEST(Reduction, SumOfNothingIsZeroAndProductOne) {
     const Owned sums = sum(empty, {1});
     EXPECT_EQ(sums.shape(), Shape{2});
     EXPECT_FALSE(reference::is_nonzero(sums.at<T>(1)));
-    EXPECT_EQ(reference::widen(prod(empty, {1}).at<T>(0)), reference::Accumulator<T>(1));
+    EXPECT_EQ(reference::widen(prod(empty, {1}).at<T>(0)), reference::ComputeType<T>(1));
     EXPECT_EQ(sum(empty, {0}).shape(), Shape{0});
   });
   EXPECT_FALSE(std::signbit(sum(Owned(std::vector<double>{}), {0}).at<double>(0)));
@@ -246,9 +246,9 @@ TEST(Reduction, MaxOfEveryRealType) {
   dispatch_all([]<class T>() {
     if constexpr (!reference::Complex<T>) {
       const Owned x(Shape{2, 3}, std::vector<T>{T(1), T(0), T(1), T(0), T(0), T(1)});
-      EXPECT_EQ(reference::widen(max(x, {0}).at<T>(1)), reference::Accumulator<T>(0));
-      EXPECT_EQ(reference::widen(max(x, {1}).at<T>(1)), reference::Accumulator<T>(1));
-      EXPECT_EQ(reference::widen(min(x, {0, 1}).at<T>(0)), reference::Accumulator<T>(0));
+      EXPECT_EQ(reference::widen(max(x, {0}).at<T>(1)), reference::ComputeType<T>(0));
+      EXPECT_EQ(reference::widen(max(x, {1}).at<T>(1)), reference::ComputeType<T>(1));
+      EXPECT_EQ(reference::widen(min(x, {0, 1}).at<T>(0)), reference::ComputeType<T>(0));
       EXPECT_EQ(arg_max(x, 1).values<std::int64_t>(), (std::vector<std::int64_t>{0, 2}));
       EXPECT_EQ(arg_min(x, 1).values<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
     }
@@ -337,8 +337,8 @@ TEST(Scan, EmptyAndEveryDtype) {
     EXPECT_EQ(run(infer_scan_sum, reference::scan_sum, empty, ScanSumAttrs{0}).shape(), (Shape{0, 2}));
     const Owned x(std::vector<T>{T(1), T(0), T(1)});
     const Owned result = run(infer_scan_prod, reference::scan_prod, x, ScanProdAttrs{0});
-    EXPECT_EQ(reference::widen(result.at<T>(0)), reference::Accumulator<T>(1));
-    EXPECT_EQ(reference::widen(result.at<T>(2)), reference::Accumulator<T>(0));
+    EXPECT_EQ(reference::widen(result.at<T>(0)), reference::ComputeType<T>(1));
+    EXPECT_EQ(reference::widen(result.at<T>(2)), reference::ComputeType<T>(0));
   });
 }
 

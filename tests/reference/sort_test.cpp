@@ -106,7 +106,7 @@ TEST(Sort, EveryDtype) {
   dispatch_all([]<class T>() {
     const Owned x(std::vector<T>{T(1), T(0), T(1), T(0)});
     EXPECT_EQ(order(x, 0).values<std::int64_t>(), (Int64s{1, 3, 0, 2}));
-    EXPECT_EQ(reference::widen(sorted(x, 0, true).at<T>(1)), reference::Accumulator<T>(1));
+    EXPECT_EQ(reference::widen(sorted(x, 0, true).at<T>(1)), reference::ComputeType<T>(1));
   });
   EXPECT_EQ(order(Owned(std::vector<std::uint64_t>{~std::uint64_t{0}, 1}), 0).at<std::int64_t>(0), 1);
 }

@@ -2,38 +2,26 @@
 // nan has a place in the order, and 16-bit floats are combined in float32.
 #pragma once
 
+#include "backends/reference/element_types.h"
 #include "backends/reference/scalar_math.h"
-
-#include <lento/half.h>
 
 #include <cmath>
 #include <complex>
 #include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 namespace lento::reference {
 
-template <class T>
-concept Half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
-
-template <class T>
-concept Complex = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
-
-/// What elements of T are accumulated in: float for the 16-bit floats, else T itself.
-template <class T>
-using Accumulator = std::conditional_t<Half<T>, float, T>;
-
 /// What is combined: an element as it is, except that 16-bit floats are widened.
 template <class T>
-Accumulator<T> widen(T value) {
-  return static_cast<Accumulator<T>>(value);
+ComputeType<T> widen(T value) {
+  return static_cast<ComputeType<T>>(value);
 }
 
 /// Whether the element differs from zero; nan does.
 template <class T>
 bool is_nonzero(T value) {
-  return widen(value) != Accumulator<T>(0);
+  return widen(value) != ComputeType<T>(0);
 }
 
 /// Whether the element is nan, or has a nan in it.

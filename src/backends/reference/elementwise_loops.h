@@ -3,23 +3,15 @@
 
 #include <lento/dtype.h>
 
+#include "backends/reference/element_types.h"
 #include "backends/reference/elementwise.h"
 #include "ir/op.gen.h"
 
 #include <array>
 #include <complex>
-#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 namespace lento::reference {
-
-template <class S>
-concept Half = std::same_as<S, float16> || std::same_as<S, bfloat16>;
-
-/// The type in which elements stored as S are computed.
-template <class S>
-using ComputeType = std::conditional_t<Half<S>, float, S>;
 
 template <class S>
 struct RealOfType {

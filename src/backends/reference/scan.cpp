@@ -16,9 +16,9 @@ void scan(const Array& out, const Array& x, std::int64_t axis, Combine combine) 
       for (std::int64_t i = 0; i < view.inner; ++i) {
         const T* from = x.as<T>() + view.start(o, i);
         T* to = out.as<T>() + view.start(o, i);
-        Accumulator<T> running{};
+        ComputeType<T> running{};
         for (std::int64_t k = 0; k < view.extent; ++k) {
-          const Accumulator<T> element = widen(from[k * view.inner]);
+          const ComputeType<T> element = widen(from[k * view.inner]);
           running = k == 0 ? element : combine(running, element);
           to[k * view.inner] = static_cast<T>(running);
         }
