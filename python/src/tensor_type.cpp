@@ -5,6 +5,7 @@
 #include "source.h"
 
 #include <lento/ops.gen.h>
+#include <lento/print.h>
 
 #include <structmember.h>
 
@@ -44,14 +45,17 @@ Py_hash_t tensor_hash(PyObject* self) {
   return hash == -1 ? -2 : hash;
 }
 
-PyObject* tensor_repr(PyObject* self) {
+using Printer = std::string (*)(const void* data, DType dtype, const Shape& shape, const PrintOptions& options);
+
+template <Printer printer>
+PyObject* print(PyObject* self) {
   try {
     const PythonSourceScope source;
     const Tensor tensor = tensor_of(self);
     std::string text;
     {
       const WithoutGil without_gil;
-      text = tensor.to_string();
+      text = printer(tensor.data_pointer(), tensor.dtype(), tensor.shape(), {});
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   } catch (...) {
@@ -207,7 +211,8 @@ void add_tensor_type(PyObject* module) {
   std::vector<PyType_Slot> slots = {
       {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
-      {Py_tp_repr, reinterpret_cast<void*>(tensor_repr)},
+      {Py_tp_repr, reinterpret_cast<void*>(print<&array_repr>)},
+      {Py_tp_str, reinterpret_cast<void*>(print<&array_str>)},
       {Py_tp_iter, reinterpret_cast<void*>(tensor_iter)},
       {Py_tp_doc, const_cast<char*>(kDoc)},
       {Py_tp_getset, attributes},

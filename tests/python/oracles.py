@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+from oracles_losses import *  # noqa: F403
 from oracles_nn import *  # noqa: F403
 
 Array = Any
