@@ -176,6 +176,11 @@ class Checker {
       error(token, fmt::format("unknown name 'std::{}' in '{}'{}", token.text, key(), suggestion(token.text, kStandardNames)));
       return;
     }
+    if (scope == "math") {
+      if (std::find(catalogue_.math_names.begin(), catalogue_.math_names.end(), token.text) != catalogue_.math_names.end()) return;
+      error(token, fmt::format("unknown name 'math::{}' in '{}'{}", token.text, key(), suggestion(token.text, catalogue_.math_names)));
+      return;
+    }
     const bool space = std::find(kNamespaces.begin(), kNamespaces.end(), scope) != kNamespaces.end() || scope == "prim";
     if (!space || !punctuation(i + 1, "(") || catalogue_.find_in(scope, token.text) != nullptr) return;
     std::vector<std::string> words;

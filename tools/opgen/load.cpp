@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "cpp.h"
+
 namespace lento::opgen {
 
 namespace {
@@ -30,16 +32,22 @@ class Loader {
     std::ifstream stream(path_);
     std::stringstream buffer;
     buffer << stream.rdbuf();
+    if (!stream) {
+      diagnostics_.error({path_.string(), 0, 0}, "cannot read the file");
+      return;
+    }
     std::string line;
     while (std::getline(buffer, line)) lines_.push_back(line);
-    YAML::Node root;
+    std::vector<YAML::Node> documents;
     try {
-      root = YAML::Load(buffer.str());
+      documents = YAML::LoadAll(buffer.str());
     } catch (const YAML::Exception& e) {
       diagnostics_.error(position(e.mark), fmt::format("bad YAML: {}", e.msg));
       return;
     }
-    if (root.IsNull()) return;
+    if (documents.empty() || documents[0].IsNull()) return;
+    const YAML::Node& root = documents[0];
+    if (documents.size() > 1) error(documents[1], "a second document ('---') in the file; a catalogue file is one list");
     if (!root.IsSequence()) {
       diagnostics_.error({path_.string(), 1, 1}, "a catalogue file is a list of entries, each starting with '- op: name'");
       return;
@@ -132,13 +140,17 @@ class Loader {
         } else if (!seen.insert(key).second) {
           error(pair.first, fmt::format("duplicate key '{}'", key));
         } else {
+          const std::size_t errors = diagnostics_.size();
           (this->*found->second)(pair.second);
+          if (diagnostics_.size() != errors) entry_.broken.insert(key);
         }
       }
     }
     for (const char* key : {"op", "doc", "args", "family"}) {
       if (!seen.contains(key)) {
-        diagnostics_.error(entry_.at, fmt::format("entry '{}' has no '{}'", entry_.name, key));
+        const std::string who = entry_.name.empty() ? "an entry" : fmt::format("op '{}'", entry_.name);
+        diagnostics_.error(entry_.at, fmt::format("{} has no '{}'", who, key));
+        entry_.broken.insert(key);
       }
     }
     if (!entry_.name.empty()) catalogue_.entries.push_back(std::move(entry_));
@@ -444,11 +456,13 @@ void load_math_names(const std::filesystem::path& header, Catalogue& catalogue) 
   std::stringstream buffer;
   buffer << stream.rdbuf();
   const std::string text = std::regex_replace(buffer.str(), std::regex("//[^\n]*"), "");
-  // A function that is declared or defined: a type, a name, an opening parenthesis. Calls inside of bodies add names
-  // that exist as well, so nothing right is ever refused.
+  // Every name before an opening parenthesis: the functions that are defined, and those that their bodies call.
   static const std::regex pattern(R"(([A-Za-z_][A-Za-z0-9_]*)\s*\()");
   std::set<std::string> names(catalogue.math_names.begin(), catalogue.math_names.end());
-  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) names.insert((*match)[1]);
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    const std::string name = (*match)[1];
+    if (cpp_identifier(name) == name && name != "constexpr" && name != "decltype" && name != "while") names.insert(name);
+  }
   catalogue.math_names.assign(names.begin(), names.end());
   catalogue.files.push_back(header.string());
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,6 +107,7 @@ struct Entry {
   Position at;
   std::string origin;  ///< "ops/math.yaml:12": stable wherever the catalogue lies
   std::string group;   ///< the file's stem
+  std::set<std::string> broken;  ///< keys whose value was wrong: what depends on them is not checked further
 
   bool primitive() const { return family != "composite"; }
   bool elementwise() const { return family == "elementwise"; }

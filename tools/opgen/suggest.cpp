@@ -41,7 +41,9 @@ std::string nearest(std::string_view given, const std::vector<std::string>& word
   std::size_t best_distance = std::max<std::size_t>(1, given.size() / 3) + 1;
   for (const std::string& word : words) {
     const std::size_t d = distance(given, word);
-    if (d < best_distance) {
+    // Of two equally near words the one of the same length wins: letters are swapped more often than lost.
+    const bool better = d < best_distance || (d == best_distance && !best.empty() && best.size() != given.size() && word.size() == given.size());
+    if (better) {
       best = word;
       best_distance = d;
     }

@@ -36,10 +36,15 @@ class Validator {
   void run() {
     check_names();
     for (const Entry& entry : catalogue_.entries) {
+      check_keyword(entry.name, "op", entry.at);
+      for (const Text& alias : entry.aliases) check_keyword(alias.value, "alias", alias.at);
       check_args(entry);
+      if (!entry.broken.contains("family")) check_family(entry);
+      // What follows looks arguments up: when they are wrong themselves, it would only repeat that.
+      if (entry.broken.contains("args")) continue;
       check_dtype(entry);
-      check_bodies(entry);
-      if (entry.primitive()) check_primitive(entry);
+      check_expressions(entry);
+      if (!entry.broken.contains("family") && entry.primitive()) check_primitive(entry);
       check_method(entry);
       check_vjp(entry);
       validate_samples(entry, diagnostics_);
@@ -48,6 +53,15 @@ class Validator {
 
  private:
   void error(const Position& at, std::string message) { diagnostics_.error(at, std::move(message)); }
+
+  /// Names become functions and parameters in C++ and Python.
+  void check_keyword(const std::string& name, const char* what, const Position& at) {
+    static const std::set<std::string> kPythonWords = {"as",   "assert", "async", "await", "def",  "del",      "elif", "except", "finally", "from",
+                                                       "global", "import", "in",  "is",    "lambda", "nonlocal", "pass", "raise", "try", "while",
+                                                       "with", "yield"};
+    if (cpp_identifier(name) != name) error(at, fmt::format("{} '{}' has the name of a C++ keyword; try '{}_'", what, name, name));
+    if (kPythonWords.contains(name)) error(at, fmt::format("{} '{}' has the name of a Python keyword; try '{}_'", what, name, name));
+  }
 
   static std::string place(const Position& at) { return fmt::format("{}:{}", at.file, at.line); }
 
@@ -91,7 +105,8 @@ class Validator {
     bool defaulted = false;
     for (const Arg& arg : entry.args) {
       if (!seen.insert(arg.name).second) error(arg.at, fmt::format("duplicate argument '{}' of op '{}'", arg.name, entry.name));
-      if (kReservedArguments.contains(arg.name) || cpp_identifier(arg.name) != arg.name ||
+      check_keyword(arg.name, "argument", arg.at);
+      if (kReservedArguments.contains(arg.name) ||
           (entry.primitive() ? kReservedInPrimitives.contains(arg.name) : arg.name == "common") ||
           (entry.elementwise() && kReservedInLoops.contains(arg.name))) {
         error(arg.at, fmt::format("argument '{}' of op '{}': the name is reserved; try '{}_'", arg.name, entry.name, arg.name));
@@ -109,7 +124,9 @@ class Validator {
 
   void check_dtype(const Entry& entry) {
     if (!entry.has_dtype) {
-      if (entry.elementwise()) error(entry.at, fmt::format("elementwise op '{}' has no 'dtype' rule", entry.name));
+      if (entry.elementwise() && !entry.broken.contains("dtype")) {
+        error(entry.at, fmt::format("elementwise op '{}' has no 'dtype' rule", entry.name));
+      }
       return;
     }
     for (const std::string& name : entry.dtype.args) {
@@ -123,22 +140,23 @@ class Validator {
     }
   }
 
-  void check_bodies(const Entry& entry) {
+  /// What the family demands and forbids.
+  void check_family(const Entry& entry) {
     if (entry.elementwise()) {
-      if (entry.compute.empty()) error(entry.at, fmt::format("elementwise op '{}' has no 'compute' expression", entry.name));
-    } else if (!entry.compute.empty() && !entry.family.empty()) {
+      if (entry.compute.empty() && !entry.broken.contains("compute")) error(entry.at, fmt::format("elementwise op '{}' has no 'compute' expression", entry.name));
+    } else if (!entry.compute.empty()) {
       error(entry.compute.front().expression.at,
             fmt::format("op '{}' of family '{}' has a 'compute' expression; only elementwise ops do", entry.name, entry.family));
     }
     if (entry.compose && !entry.compute.empty()) {
       error(entry.compose->at, fmt::format("op '{}' has both 'compose' and 'compute'", entry.name));
-    } else if (entry.compose && entry.primitive() && !entry.family.empty()) {
+    } else if (entry.compose && entry.primitive()) {
       error(entry.compose->at, fmt::format("op '{}' of family '{}' has a 'compose' expression; only composites do", entry.name, entry.family));
     }
-    for (const Compute& branch : entry.compute) {
-      check_expression(branch.expression, ExpressionKind::compute, entry, catalogue_, diagnostics_);
+    if (entry.elementwise() && entry.args.empty() && !entry.broken.contains("args")) {
+      error(entry.at, fmt::format("elementwise op '{}' has no arguments", entry.name));
     }
-    if (entry.elementwise() && entry.has_dtype && !entry.compute.empty()) {
+    if (entry.elementwise() && entry.has_dtype && !entry.compute.empty() && !entry.broken.contains("compute")) {
       unsigned covered = 0;
       for (const Compute& branch : entry.compute) covered |= dtype_set(branch.dtype_class);
       for (std::size_t d = 0; d < kDtypes.size(); ++d) {
@@ -148,6 +166,12 @@ class Validator {
           break;
         }
       }
+    }
+  }
+
+  void check_expressions(const Entry& entry) {
+    for (const Compute& branch : entry.compute) {
+      check_expression(branch.expression, ExpressionKind::compute, entry, catalogue_, diagnostics_);
     }
     if (entry.compose) check_expression(*entry.compose, ExpressionKind::compose, entry, catalogue_, diagnostics_);
   }
