@@ -2,9 +2,9 @@
 //
 //     x[{0, Slice{1, 5}, ellipsis, newaxis, mask}]
 //
-// Integers, slices, the ellipsis and new axes select a regular part (basic indexing); integer tensors select by position and
-// bool tensors by truth (advanced indexing). Everything is lazy except reading through a mask, whose number of true elements
-// is needed for the shape of the result and is evaluated (clause T10).
+// Integers, slices, the ellipsis and new axes select a regular part (basic indexing); integer tensors select by
+// position and bool tensors by truth (advanced indexing). Everything is lazy except reading through a mask, whose
+// number of true elements is needed for the shape of the result and is evaluated (clause T10).
 #pragma once
 
 #include <lento/export.h>
@@ -22,8 +22,8 @@ namespace lento {
 class Tensor;
 class Operand;
 
-/// The elements start, start + step, … before stop, with Python's rules: negative bounds count from the end, bounds outside are
-/// clamped, what is left out means "from the first" or "to the last" in the direction of the step.
+/// The elements start, start + step, … before stop, with Python's rules: negative bounds count from the end, bounds
+/// outside are clamped, what is left out means "from the first" or "to the last" in the direction of the step.
 struct Slice {
   std::optional<std::int64_t> start = {};
   std::optional<std::int64_t> stop = {};
@@ -68,17 +68,17 @@ class LENTO_API Index {
   std::source_location site_;
 };
 
-/// The selected part of `x`, lazily. Throws IndexError at once for what is known at the call: too many indices, an integer out of
-/// range, a mask of another shape, an index tensor that is neither integer nor bool; a position in a tensor that is out of range
-/// is an IndexError when the result is read.
+/// The selected part of `x`, lazily. Throws IndexError at once for what is known at the call: too many indices, an
+/// integer out of range, a mask of another shape, an index tensor that is neither integer nor bool; a position in a
+/// tensor that is out of range is an IndexError when the result is read.
 LENTO_API Tensor get_item(const Tensor& x, std::span<const Index> index,
                           std::source_location site = std::source_location::current());
 
-/// `x` with the selected part replaced by `value`, which is broadcast to that part's shape and takes the dtype of `x`. Throws as
-/// get_item does, ShapeError when the value does not broadcast and DTypeError when its kind does not fit (a float into integers).
-/// Of several values for one position the last one counts. A mask with one value for all is a `where`; with a tensor of
-/// values their number must be that of the true elements, otherwise reading the result is a ValueError. Neither evaluates
-/// anything.
+/// `x` with the selected part replaced by `value`, which is broadcast to that part's shape and takes the dtype of `x`.
+/// Throws as get_item does, ShapeError when the value does not broadcast and DTypeError when its kind does not fit (a
+/// float into integers). Of several values for one position the last one counts. A mask with one value for all is a
+/// `where`; with a tensor of values their number must be that of the true elements, otherwise reading the result is a
+/// ValueError. Neither evaluates anything.
 LENTO_API Tensor set_item(const Tensor& x, std::span<const Index> index, const Operand& value,
                           std::source_location site = std::source_location::current());
 

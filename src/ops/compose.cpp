@@ -83,7 +83,9 @@ DType promoted_dtype(const std::vector<Tensor>& tensors) {
 
 Tensor to_float(const Tensor& x) { return converted(x, kind_rank(x.dtype()) < 2 ? kDefaultFloat : x.dtype()); }
 
-Tensor to_wide_float(const Tensor& x) { return converted(x, kind_rank(x.dtype()) < 2 || is_half(x.dtype()) ? DType::float32 : x.dtype()); }
+Tensor to_wide_float(const Tensor& x) {
+  return converted(x, kind_rank(x.dtype()) < 2 || is_half(x.dtype()) ? DType::float32 : x.dtype());
+}
 
 DType dtype_of_number(const Scalar& number) {
   if (number.is_bool()) return DType::bool_;
@@ -110,7 +112,8 @@ Tensor as_tensor_like(const Operand& operand, const Tensor& like) {
 }
 
 void require_storable(DType from, DType to) {
-  if (kind_rank(from) > kind_rank(to)) fail<DTypeError>("a value of dtype {} cannot be stored in a tensor of dtype {}", from, to);
+  if (kind_rank(from) > kind_rank(to))
+    fail<DTypeError>("a value of dtype {} cannot be stored in a tensor of dtype {}", from, to);
 }
 
 Tensor stored_as(const Operand& value, const Tensor& x) {
@@ -122,7 +125,9 @@ Tensor reshaped(const Tensor& x, const Shape& shape) { return x.shape() == shape
 
 Tensor flat(const Tensor& x) { return reshaped(x, Shape{x.size()}); }
 
-Tensor permuted(const Tensor& x, const Ints& axes) { return axes == all_axes(x.rank()) ? x : prim::permute_dims(x, axes); }
+Tensor permuted(const Tensor& x, const Ints& axes) {
+  return axes == all_axes(x.rank()) ? x : prim::permute_dims(x, axes);
+}
 
 Tensor broadcast(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : prim::broadcast_to(x, shape); }
 
@@ -174,7 +179,9 @@ Tensor sliced(const Tensor& x, std::int64_t axis, std::int64_t start, std::int64
   return prim::strided_slice(x, {Scalar(size == 0 ? 0 : start)}, Ints{axis}, Ints{size}, Ints{step});
 }
 
-Tensor picked(const Tensor& x, std::int64_t axis, std::int64_t position) { return drop_axis(sliced(x, axis, position, 1), axis); }
+Tensor picked(const Tensor& x, std::int64_t axis, std::int64_t position) {
+  return drop_axis(sliced(x, axis, position, 1), axis);
+}
 
 Tensor along(const Tensor& vector, std::int64_t axis, std::int64_t rank) {
   Shape shape(static_cast<std::size_t>(rank), 1);
@@ -186,7 +193,9 @@ Tensor counting(std::int64_t size, Device device, DType dtype) { return prim::io
 
 Tensor sum_over(const Tensor& x, const Ints& axes, bool keep) { return prim::reduce_sum(x, axes, keep); }
 
-Tensor count_true(const Tensor& mask, const Ints& axes, bool keep) { return sum_over(converted(mask, DType::int64), axes, keep); }
+Tensor count_true(const Tensor& mask, const Ints& axes, bool keep) {
+  return sum_over(converted(mask, DType::int64), axes, keep);
+}
 
 std::int64_t evaluated_count(const Tensor& x) {
   const Tensor mask = is_bool(x.dtype()) ? x : not_equal(x, 0);

@@ -1,7 +1,8 @@
 // What the Array API composites share: axes, shapes, conversions and short names for the primitives they are made of.
 //
-// A composite of the catalogue called X exists as lento::X (checks, conversions, source line) and lento::composite::X (the body).
-// Bodies call each other as lento::X so that the wrapper's dtype rule applies; the helpers here have names of their own.
+// A composite of the catalogue called X exists as lento::X (checks, conversions, source line) and lento::composite::X
+// (the body). Bodies call each other as lento::X so that the wrapper's dtype rule applies; the helpers here have names
+// of their own.
 #pragma once
 
 #include <lento/lento.h>
@@ -27,8 +28,8 @@ std::string types_of(const std::vector<Tensor>& tensors);
 
 /// The axis counted from the front. Throws IndexError unless -rank <= axis < rank.
 std::int64_t axis_of(const Tensor& x, std::int64_t axis);
-/// The axes counted from the front in ascending order, all of them for nullopt. Throws IndexError when one is out of range and
-/// ValueError when one is given twice.
+/// The axes counted from the front in ascending order, all of them for nullopt. Throws IndexError when one is out of
+/// range and ValueError when one is given twice.
 Ints axes_of(const Tensor& x, const std::optional<Ints>& axes);
 /// The same in the order given.
 Ints ordered_axes_of(const Tensor& x, const Ints& axes);
@@ -52,8 +53,8 @@ Tensor to_float(const Tensor& x);
 Tensor to_wide_float(const Tensor& x);
 /// The default dtype of a number's kind.
 DType dtype_of_number(const Scalar& number);
-/// An operand as a tensor of `dtype` on `device`; a number becomes zero-dimensional. Throws OverflowError for an integer that does not
-/// fit.
+/// An operand as a tensor of `dtype` on `device`; a number becomes zero-dimensional. Throws OverflowError for an
+/// integer that does not fit.
 Tensor as_tensor(const Operand& operand, DType dtype, Device device);
 /// An operand as a tensor of its own dtype; numbers take the one of `like` as by clause T3.
 Tensor as_tensor_like(const Operand& operand, const Tensor& like);

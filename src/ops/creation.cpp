@@ -1,4 +1,5 @@
-// Creation (ops/creation.yaml). Values are computed from counters on the device, in double precision where rounding shows.
+// Creation (ops/creation.yaml). Values are computed from counters on the device, in double precision where rounding
+// shows.
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 Device device_or(std::optional<Device> device) { return device.value_or(Device()); }
 
-/// True at the places of an n_rows x n_cols matrix whose column is at least (or with `exact` precisely) `k` behind their row.
+/// True at the places of an n_rows x n_cols matrix whose column is at least (or with `exact` precisely) `k` behind
+/// their row.
 Tensor diagonal_mask(std::int64_t n_rows, std::int64_t n_cols, std::int64_t k, bool exact, Device device) {
   const Tensor diagonal = add(along(counting(n_rows, device), 0, 2), k);
   const Tensor column = along(counting(n_cols, device), 1, 2);
@@ -27,8 +29,10 @@ void require_lengths(std::initializer_list<std::int64_t> lengths) {
   }
 }
 
-/// start, start + step, … in double precision (complex when one of them is), with the last element exactly `last` if given.
-Tensor spaced(const Scalar& start, const Scalar& step, std::int64_t num, const std::optional<Scalar>& last, Device device) {
+/// start, start + step, … in double precision (complex when one of them is), with the last element exactly `last` if
+/// given.
+Tensor spaced(const Scalar& start, const Scalar& step, std::int64_t num, const std::optional<Scalar>& last,
+              Device device) {
   const bool complex = start.is_complex() || step.is_complex();
   const Tensor values = prim::iota(num, start, step, complex ? DType::complex128 : DType::float64, device);
   if (!last || num < 2) return values;
@@ -52,7 +56,8 @@ std::int64_t arange_length(const Scalar& start, const Scalar& stop, const Scalar
   if (step.to<double>() == 0) fail<ValueError>("the step cannot be zero");
   if (start.is_floating() || stop.is_floating() || step.is_floating()) {
     const double length = std::ceil((stop.to<double>() - start.to<double>()) / step.to<double>());
-    if (!(length < 9.0e18)) fail<ValueError>("from {} to {} in steps of {} is no finite number of elements", start, stop, step);
+    if (!(length < 9.0e18))
+      fail<ValueError>("from {} to {} in steps of {} is no finite number of elements", start, stop, step);
     return length > 0 ? static_cast<std::int64_t>(length) : 0;
   }
   const std::int64_t by = step.to<std::int64_t>();
@@ -83,7 +88,8 @@ Tensor window_cosine(std::int64_t window_length, bool periodic, double factor, D
 
 /// Runs `window` unless the length makes it trivial; then in `dtype`.
 template <class Window>
-Tensor make_window(std::int64_t window_length, std::optional<DType> dtype, std::optional<Device> device, Window window) {
+Tensor make_window(std::int64_t window_length, std::optional<DType> dtype, std::optional<Device> device,
+                   Window window) {
   require_lengths({window_length});
   const DType result = dtype.value_or(kDefaultFloat);
   if (!is_floating(result)) fail<DTypeError>("a window has a floating dtype, not {}", result);
@@ -94,14 +100,16 @@ Tensor make_window(std::int64_t window_length, std::optional<DType> dtype, std::
 Tensor triangle_indices(const Tensor& mask, std::int64_t count, std::int64_t n_cols) {
   const Tensor positions = prim::flat_nonzero(mask, count);
   const std::int64_t width = std::max<std::int64_t>(n_cols, 1);
-  return prim::concatenate({with_axis(floor_divide(positions, width), 0), with_axis(remainder(positions, width), 0)}, 0);
+  return prim::concatenate({with_axis(floor_divide(positions, width), 0), with_axis(remainder(positions, width), 0)},
+                           0);
 }
 
 }  // namespace
 
 Tensor full(const Ints& shape, const Operand& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
   if (!fill_value.is_tensor()) {
-    return number_tensor(fill_value.scalar(), dtype.value_or(dtype_of_number(fill_value.scalar())), device_or(device), shape);
+    return number_tensor(fill_value.scalar(), dtype.value_or(dtype_of_number(fill_value.scalar())), device_or(device),
+                         shape);
   }
   const Tensor& value = fill_value.tensor();
   return broadcast(converted(value, dtype.value_or(value.dtype())), shape);
@@ -115,7 +123,9 @@ Tensor ones(const Ints& shape, std::optional<DType> dtype, std::optional<Device>
   return prim::full(shape, 1, dtype.value_or(kDefaultFloat), device_or(device));
 }
 
-Tensor empty(const Ints& shape, std::optional<DType> dtype, std::optional<Device> device) { return composite::zeros(shape, dtype, device); }
+Tensor empty(const Ints& shape, std::optional<DType> dtype, std::optional<Device> device) {
+  return composite::zeros(shape, dtype, device);
+}
 
 Tensor full_like(const Tensor& x, const Operand& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
   return composite::full(x.shape(), fill_value, dtype.value_or(x.dtype()), device.value_or(x.device()));
@@ -129,7 +139,9 @@ Tensor ones_like(const Tensor& x, std::optional<DType> dtype, std::optional<Devi
   return prim::full(x.shape(), 1, dtype.value_or(x.dtype()), device.value_or(x.device()));
 }
 
-Tensor empty_like(const Tensor& x, std::optional<DType> dtype, std::optional<Device> device) { return composite::zeros_like(x, dtype, device); }
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype, std::optional<Device> device) {
+  return composite::zeros_like(x, dtype, device);
+}
 
 Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step, std::optional<DType> dtype,
               std::optional<Device> device) {
@@ -137,12 +149,12 @@ Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scal
   const Scalar end = stop ? *stop : start;
   if (first.is_complex() || end.is_complex() || step.is_complex()) fail<DTypeError>("complex numbers have no order");
   const bool floating = first.is_floating() || end.is_floating() || step.is_floating();
-  return prim::iota(arange_length(first, end, step), first, step, dtype.value_or(floating ? kDefaultFloat : kDefaultInt),
-                    device_or(device));
+  return prim::iota(arange_length(first, end, step), first, step,
+                    dtype.value_or(floating ? kDefaultFloat : kDefaultInt), device_or(device));
 }
 
-Tensor linspace(const Scalar& start, const Scalar& stop, std::int64_t num, std::optional<DType> dtype, std::optional<Device> device,
-                bool endpoint) {
+Tensor linspace(const Scalar& start, const Scalar& stop, std::int64_t num, std::optional<DType> dtype,
+                std::optional<Device> device, bool endpoint) {
   const bool complex = start.is_complex() || stop.is_complex();
   const DType result = dtype.value_or(complex ? kDefaultComplex : kDefaultFloat);
   if (complex && !is_complex(result)) fail<DTypeError>("complex bounds need a complex dtype, not {}", result);
@@ -150,8 +162,8 @@ Tensor linspace(const Scalar& start, const Scalar& stop, std::int64_t num, std::
   return converted(is_integer(result) ? floor(values) : values, result);
 }
 
-Tensor logspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool endpoint, double base, std::optional<DType> dtype,
-                std::optional<Device> device) {
+Tensor logspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool endpoint, double base,
+                std::optional<DType> dtype, std::optional<Device> device) {
   if (start.is_complex() || stop.is_complex()) fail<DTypeError>("the exponents must be real");
   const Tensor exponents = spaced_between(start, stop, num, endpoint, device_or(device));
   return converted(pow(base, exponents), dtype.value_or(kDefaultFloat));
@@ -164,7 +176,8 @@ Tensor geomspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool
   if (start.is_complex() || stop.is_complex() || !(first * last > 0)) {
     fail<ValueError>("start and stop must be real, different from zero and of one sign, got {} and {}", start, stop);
   }
-  const Tensor exponents = spaced_between(std::log10(std::abs(first)), std::log10(std::abs(last)), num, endpoint, device_or(device));
+  const Tensor exponents =
+      spaced_between(std::log10(std::abs(first)), std::log10(std::abs(last)), num, endpoint, device_or(device));
   Tensor values = multiply(pow(10.0, exponents), first < 0 ? -1.0 : 1.0);
   const Tensor position = counting(num, device_or(device));
   values = where(equal(position, 0), first, values);
@@ -172,14 +185,18 @@ Tensor geomspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool
   return converted(values, dtype.value_or(kDefaultFloat));
 }
 
-Tensor eye(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor eye(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<DType> dtype,
+           std::optional<Device> device) {
   require_lengths({n_rows, n_cols.value_or(n_rows)});
-  return converted(diagonal_mask(n_rows, n_cols.value_or(n_rows), k, true, device_or(device)), dtype.value_or(kDefaultFloat));
+  return converted(diagonal_mask(n_rows, n_cols.value_or(n_rows), k, true, device_or(device)),
+                   dtype.value_or(kDefaultFloat));
 }
 
-Tensor tri(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor tri(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<DType> dtype,
+           std::optional<Device> device) {
   require_lengths({n_rows, n_cols.value_or(n_rows)});
-  return converted(diagonal_mask(n_rows, n_cols.value_or(n_rows), k, false, device_or(device)), dtype.value_or(kDefaultFloat));
+  return converted(diagonal_mask(n_rows, n_cols.value_or(n_rows), k, false, device_or(device)),
+                   dtype.value_or(kDefaultFloat));
 }
 
 Tensor tril(const Tensor& x, std::int64_t k) {
@@ -192,7 +209,8 @@ Tensor triu(const Tensor& x, std::int64_t k) {
   require_rank(x, 2, "a matrix");
   const std::size_t rank = x.shape().size();
   const std::int64_t below = k == std::numeric_limits<std::int64_t>::min() ? k : k - 1;
-  return where(diagonal_mask(x.shape()[rank - 2], x.shape()[rank - 1], below, false, x.device()), zero_of(x.dtype()), x);
+  return where(diagonal_mask(x.shape()[rank - 2], x.shape()[rank - 1], below, false, x.device()), zero_of(x.dtype()),
+               x);
 }
 
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& arrays, std::string_view indexing) {
@@ -206,7 +224,8 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& arrays, std::string_view
     shape[static_cast<std::size_t>(axis_at(i))] = x.size();
   }
   std::vector<Tensor> result;
-  for (std::int64_t i = 0; i < rank; ++i) result.push_back(broadcast(along(arrays[static_cast<std::size_t>(i)], axis_at(i), rank), shape));
+  for (std::int64_t i = 0; i < rank; ++i)
+    result.push_back(broadcast(along(arrays[static_cast<std::size_t>(i)], axis_at(i), rank), shape));
   return result;
 }
 
@@ -226,11 +245,13 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> n_cols, bool increasi
   const std::int64_t columns = n_cols.value_or(x.size());
   require_lengths({columns});
   const DType dtype = sum_dtype(x.dtype());
-  const Tensor exponents = prim::iota(columns, increasing ? 0 : columns - 1, increasing ? 1 : -1, DType::int64, x.device());
+  const Tensor exponents =
+      prim::iota(columns, increasing ? 0 : columns - 1, increasing ? 1 : -1, DType::int64, x.device());
   return pow(with_axis(converted(x, dtype), 1), converted(exponents, dtype));
 }
 
-Tensor tril_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<Device> device) {
+Tensor tril_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k,
+                    std::optional<Device> device) {
   const std::int64_t columns = n_cols.value_or(n_rows);
   require_lengths({n_rows, columns});
   std::int64_t count = 0;
@@ -238,7 +259,8 @@ Tensor tril_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std
   return triangle_indices(diagonal_mask(n_rows, columns, k, false, device_or(device)), count, columns);
 }
 
-Tensor triu_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, std::optional<Device> device) {
+Tensor triu_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k,
+                    std::optional<Device> device) {
   const std::int64_t columns = n_cols.value_or(n_rows);
   require_lengths({n_rows, columns});
   std::int64_t count = 0;
@@ -246,27 +268,31 @@ Tensor triu_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std
   return triangle_indices(logical_not(diagonal_mask(n_rows, columns, k - 1, false, device_or(device))), count, columns);
 }
 
-Tensor bartlett_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor bartlett_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype,
+                       std::optional<Device> device) {
   return make_window(window_length, dtype, device, [&](Device on) {
     const auto gaps = static_cast<double>(periodic ? window_length : window_length - 1);
     return subtract(1.0, abs(prim::iota(window_length, -1.0, 2 / gaps, DType::float64, on)));
   });
 }
 
-Tensor blackman_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor blackman_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype,
+                       std::optional<Device> device) {
   return make_window(window_length, dtype, device, [&](Device on) {
     const Tensor once = multiply(window_cosine(window_length, periodic, 1, on), -0.5);
     return add(add(once, 0.42), multiply(window_cosine(window_length, periodic, 2, on), 0.08));
   });
 }
 
-Tensor hamming_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor hamming_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype,
+                      std::optional<Device> device) {
   return make_window(window_length, dtype, device, [&](Device on) {
     return add(multiply(window_cosine(window_length, periodic, 1, on), -0.46), 0.54);
   });
 }
 
-Tensor hann_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor hann_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype,
+                   std::optional<Device> device) {
   return make_window(window_length, dtype, device, [&](Device on) {
     return add(multiply(window_cosine(window_length, periodic, 1, on), -0.5), 0.5);
   });

@@ -38,7 +38,8 @@ Tensor between(const Tensor& low, const Tensor& high, const Tensor& weight) {
   return where(equal(low, high), low, where(less(weight, 0.5), from_low, from_high));
 }
 
-Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims, bool skip_nan) {
+Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
+                 bool keepdims, bool skip_nan) {
   const Ints axes = axes_of(x, axis);
   const std::int64_t count = count_along(x, axes);
   if (count == 0) fail<ValueError>("{} has no elements over axes {}", type_of(x), axes);
@@ -88,26 +89,33 @@ Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& a
 
 }  // namespace
 
-Tensor median(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return quantiles(x, 0.5, axis, "linear", keepdims, false); }
+Tensor median(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return quantiles(x, 0.5, axis, "linear", keepdims, false);
+}
 
-Tensor nanmedian(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return quantiles(x, 0.5, axis, "linear", keepdims, true); }
+Tensor nanmedian(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return quantiles(x, 0.5, axis, "linear", keepdims, true);
+}
 
-Tensor quantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+Tensor quantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
+                bool keepdims) {
   return quantiles(x, q, axis, method, keepdims, false);
 }
 
-Tensor nanquantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+Tensor nanquantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
+                   bool keepdims) {
   return quantiles(x, q, axis, method, keepdims, true);
 }
 
-Tensor percentile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method, bool keepdims) {
+Tensor percentile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
+                  bool keepdims) {
   const Tensor hundredths = as_tensor(q, DType::float64, x.device());
   if (!q.is_tensor()) return quantiles(x, q.scalar().to<double>() / 100, axis, method, keepdims, false);
   return quantiles(x, divide(hundredths, 100), axis, method, keepdims, false);
 }
 
-HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optional<std::vector<Scalar>>& range, const std::optional<Tensor>& weights,
-                          bool density) {
+HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optional<std::vector<Scalar>>& range,
+                          const std::optional<Tensor>& weights, bool density) {
   const Tensor values = flat(to_float(x));
   const Device device = x.device();
   const DType dtype = values.dtype();
@@ -116,7 +124,8 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
     edges = converted(bins.tensor(), promote(dtype, bins.tensor().dtype()));
     if (edges.size() < 2) fail<ValueError>("{} edges make no bin", edges.size());
   } else {
-    if (bins.is_tensor() || !bins.scalar().is_integer()) fail<ValueError>("bins must be an integer or a vector of edges");
+    if (bins.is_tensor() || !bins.scalar().is_integer())
+      fail<ValueError>("bins must be an integer or a vector of edges");
     const auto count = bins.scalar().to<std::int64_t>();
     if (count < 1) fail<ValueError>("there must be at least one bin, got {}", count);
     Tensor low, high;
@@ -137,7 +146,8 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
     const Tensor step = divide(subtract(high, low), static_cast<double>(count));
     const Tensor position = counting(count + 1, device, DType::float64);
     // The last edge is exact, so that the largest element is inside.
-    edges = converted(where(equal(position, static_cast<double>(count)), high, add(low, multiply(position, step))), dtype);
+    edges =
+        converted(where(equal(position, static_cast<double>(count)), high, add(low, multiply(position, step))), dtype);
   }
   const std::int64_t count = edges.size() - 1;
   const Tensor compared = converted(values, edges.dtype());
@@ -149,12 +159,14 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
   const Tensor target = where(inside, where(at_end, count - 1, bin), count);
   Tensor amounts;
   if (weights) {
-    if (weights->shape() != x.shape()) fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
+    if (weights->shape() != x.shape())
+      fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
     amounts = converted(flat(*weights), sum_dtype(weights->dtype()));
   } else {
     amounts = number_tensor(1, DType::int64, device, values.shape());
   }
-  const Tensor counts = prim::scatter_nd(number_tensor(0, amounts.dtype(), device, Shape{count + 1}), amounts, {target}, "add");
+  const Tensor counts =
+      prim::scatter_nd(number_tensor(0, amounts.dtype(), device, Shape{count + 1}), amounts, {target}, "add");
   Tensor hist = sliced(counts, 0, 0, count);
   if (density) {
     const Tensor amount = to_float(hist);
@@ -170,14 +182,16 @@ Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, std::int6
   std::int64_t length = minlength;
   if (x.size() > 0) {
     const Tensor wide = converted(x, DType::int64);
-    const Tensor ends = prim::concatenate({prim::reduce_min(wide, Ints{0}, true), prim::reduce_max(wide, Ints{0}, true)}, 0);
+    const Tensor ends =
+        prim::concatenate({prim::reduce_min(wide, Ints{0}, true), prim::reduce_max(wide, Ints{0}, true)}, 0);
     const std::vector<std::int64_t> known = ends.to_vector<std::int64_t>();
     if (known[0] < 0) fail<ValueError>("the numbers to be counted cannot be negative, got {}", known[0]);
     length = std::max(length, known[1] + 1);
   }
   Tensor amounts;
   if (weights) {
-    if (weights->shape() != x.shape()) fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
+    if (weights->shape() != x.shape())
+      fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
     amounts = to_float(*weights);
   } else {
     amounts = number_tensor(1, DType::int64, x.device(), x.shape());

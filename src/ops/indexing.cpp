@@ -21,7 +21,9 @@ void require_mask(const Tensor& mask) {
 std::vector<Tensor> grid(const Tensor& index, std::int64_t axis) {
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < index.rank(); ++i) {
-    result.push_back(i == axis ? index : along(counting(index.shape()[static_cast<std::size_t>(i)], index.device()), i, index.rank()));
+    result.push_back(
+        i == axis ? index
+                  : along(counting(index.shape()[static_cast<std::size_t>(i)], index.device()), i, index.rank()));
   }
   return result;
 }
@@ -34,7 +36,9 @@ std::int64_t checked_gather(const Tensor& x, std::int64_t axis, const Tensor& in
   for (std::int64_t i = 0; good && i < x.rank(); ++i) {
     good = i == at || index.shape()[static_cast<std::size_t>(i)] <= x.shape()[static_cast<std::size_t>(i)];
   }
-  if (!good) fail<ShapeError>("the index {} must have as many axes as {} and be nowhere longer beside axis {}", type_of(index), type_of(x), axis);
+  if (!good)
+    fail<ShapeError>("the index {} must have as many axes as {} and be nowhere longer beside axis {}", type_of(index),
+                     type_of(x), axis);
   return at;
 }
 
@@ -47,7 +51,9 @@ Tensor cut_to(const Tensor& src, const Tensor& index) {
     good = src.shape()[static_cast<std::size_t>(i)] >= wanted;
     if (good) result = sliced(result, i, 0, wanted);
   }
-  if (!good) fail<ShapeError>("the source {} must have as many axes as the index {} and be nowhere shorter", type_of(src), type_of(index));
+  if (!good)
+    fail<ShapeError>("the source {} must have as many axes as the index {} and be nowhere shorter", type_of(src),
+                     type_of(index));
   return result;
 }
 
@@ -58,7 +64,8 @@ Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const 
 }
 
 /// `x` with `source` combined into the slices at `index` along an axis; `source` is broadcast to their shape.
-Tensor into_slices(const Tensor& x, std::int64_t axis, const Tensor& index, const Tensor& source, std::string_view mode) {
+Tensor into_slices(const Tensor& x, std::int64_t axis, const Tensor& index, const Tensor& source,
+                   std::string_view mode) {
   require_integers(index);
   if (index.rank() > 1) fail<ShapeError>("the index {} must be a vector", type_of(index));
   const Tensor wide = x.rank() == 0 ? flat(x) : x;
@@ -77,10 +84,11 @@ Tensor slices_of(const Tensor& source, const Tensor& x, std::int64_t axis, const
   Shape shape = x.rank() == 0 ? Shape{1} : x.shape();
   const std::int64_t at = x.rank() == 0 ? 0 : axis_of(x, axis);
   shape[static_cast<std::size_t>(at)] = index.size();
-  if (values.size() == element_count(shape) && values.rank() < static_cast<std::int64_t>(shape.size())) return reshaped(values, shape);
+  if (values.size() == element_count(shape) && values.rank() < static_cast<std::int64_t>(shape.size()))
+    return reshaped(values, shape);
   if (values.shape() != shape) {
-    fail<ShapeError>("the source {} must have the shape {}, that of {} with the length of the index along axis {}", type_of(source), shape,
-                     type_of(x), axis);
+    fail<ShapeError>("the source {} must have the shape {}, that of {} with the length of the index along axis {}",
+                     type_of(source), shape, type_of(x), axis);
   }
   return values;
 }
@@ -98,13 +106,15 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::optional<std
   require_integers(indices);
   if (!axis) return prim::take_along_axis(flat(x), flat(indices), 0);
   const std::int64_t at = axis_of(x, *axis);
-  if (indices.rank() != x.rank()) fail<ShapeError>("the indices {} must have as many axes as {}", type_of(indices), type_of(x));
+  if (indices.rank() != x.rank())
+    fail<ShapeError>("the indices {} must have as many axes as {}", type_of(indices), type_of(x));
   Shape of_x = x.shape();
   Shape of_indices = indices.shape();
   for (std::size_t i = 0; i < of_x.size(); ++i) {
     if (static_cast<std::int64_t>(i) == at) continue;
     if (of_x[i] != of_indices[i] && of_x[i] != 1 && of_indices[i] != 1) {
-      fail<ShapeError>("the indices {} cannot be broadcast against {} beside axis {}", type_of(indices), type_of(x), *axis);
+      fail<ShapeError>("the indices {} cannot be broadcast against {} beside axis {}", type_of(indices), type_of(x),
+                       *axis);
     }
     const std::int64_t extent = of_x[i] == 1 ? of_indices[i] : of_x[i];
     of_x[i] = of_indices[i] = extent;
@@ -115,7 +125,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::optional<std
 Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& values, std::int64_t axis) {
   require_integers(indices);
   const std::int64_t at = axis_of(x, axis);
-  if (indices.rank() != x.rank()) fail<ShapeError>("the indices {} must have as many axes as {}", type_of(indices), type_of(x));
+  if (indices.rank() != x.rank())
+    fail<ShapeError>("the indices {} must have as many axes as {}", type_of(indices), type_of(x));
   Shape shape = x.shape();
   shape[static_cast<std::size_t>(at)] = indices.shape()[static_cast<std::size_t>(at)];
   const Tensor everywhere = broadcast(indices, shape);
@@ -123,21 +134,30 @@ Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& val
   return everywhere.size() == 0 ? x : prim::scatter_axis(x, everywhere, stored, at, "set");
 }
 
-Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& index) { return prim::take_along_axis(x, index, checked_gather(x, axis, index)); }
+Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& index) {
+  return prim::take_along_axis(x, index, checked_gather(x, axis, index));
+}
 
 Tensor scatter(const Tensor& x, std::int64_t axis, const Tensor& index, const Operand& src, std::string_view reduce) {
   const std::int64_t at = checked_gather(x, axis, index);
   const Tensor stored = stored_as(src, x);
   const Tensor value = src.is_tensor() ? cut_to(stored, index) : broadcast(stored, index.shape());
-  const std::string_view mode = reduce == "none" ? "set" : reduce == "amin" ? "minimum" : reduce == "amax" ? "maximum" : reduce;
+  const std::string_view mode = reduce == "none"   ? "set"
+                                : reduce == "amin" ? "minimum"
+                                : reduce == "amax" ? "maximum"
+                                                   : reduce;
   return scattered(x, at, index, value, mode);
 }
 
-Tensor scatter_reduce(const Tensor& x, std::int64_t axis, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+Tensor scatter_reduce(const Tensor& x, std::int64_t axis, const Tensor& index, const Tensor& src,
+                      std::string_view reduce, bool include_self) {
   const std::int64_t at = checked_gather(x, axis, index);
   const Tensor value = cut_to(stored_as(src, x), index);
   const bool mean = reduce == "mean";
-  const std::string_view mode = reduce == "sum" || mean ? "add" : reduce == "prod" ? "multiply" : reduce == "amax" ? "maximum" : "minimum";
+  const std::string_view mode = reduce == "sum" || mean ? "add"
+                                : reduce == "prod"      ? "multiply"
+                                : reduce == "amax"      ? "maximum"
+                                                        : "minimum";
   if (include_self && !mean) return scattered(x, at, index, value, mode);
   const Tensor ones = number_tensor(1, DType::int64, x.device(), index.shape());
   const Tensor writes = scattered(number_tensor(0, DType::int64, x.device(), x.shape()), at, index, ones, "add");
@@ -152,7 +172,8 @@ Tensor scatter_reduce(const Tensor& x, std::int64_t axis, const Tensor& index, c
   const Tensor combined = scattered(start, at, index, value, mode);
   if (!mean) return combined;
   const Tensor divisor = maximum(add(writes, include_self ? 1 : 0), 1);
-  return is_floating(x.dtype()) ? divide(combined, converted(divisor, x.dtype())) : floor_divide(combined, converted(divisor, x.dtype()));
+  return is_floating(x.dtype()) ? divide(combined, converted(divisor, x.dtype()))
+                                : floor_divide(combined, converted(divisor, x.dtype()));
 }
 
 Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& index) {
@@ -236,7 +257,8 @@ Tensor compress(const Tensor& condition, const Tensor& x, std::optional<std::int
 }
 
 Tensor extract(const Tensor& condition, const Tensor& x) {
-  if (condition.size() != x.size()) fail<ShapeError>("the condition {} must have as many elements as {}", type_of(condition), type_of(x));
+  if (condition.size() != x.size())
+    fail<ShapeError>("the condition {} must have as many elements as {}", type_of(condition), type_of(x));
   return x.size() == 0 ? flat(x) : prim::take_axis(flat(x), chosen_positions(condition), 0);
 }
 
@@ -272,15 +294,18 @@ Tensor fill_diagonal(const Tensor& x, const Operand& value) {
   return where(on_diagonal, reshaped(stored, Shape{}), x);
 }
 
-Tensor diagonal_scatter(const Tensor& x, const Tensor& src, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+Tensor diagonal_scatter(const Tensor& x, const Tensor& src, std::int64_t offset, std::int64_t axis1,
+                        std::int64_t axis2) {
   const Tensor before = lento::diagonal(x, offset, axis1, axis2);
-  if (src.shape() != before.shape()) fail<ShapeError>("the source {} must have the shape {} of the diagonal", type_of(src), before.shape());
+  if (src.shape() != before.shape())
+    fail<ShapeError>("the source {} must have the shape {} of the diagonal", type_of(src), before.shape());
   const std::int64_t length = before.shape().back();
   if (src.size() == 0) return x;
   const Tensor step = counting(length, x.device());
   const Tensor matrices = lento::moveaxis(x, Ints{axis1, axis2}, Ints{0, 1});
-  const Tensor written = prim::scatter_nd(matrices, move_axis(stored_as(src, x), src.rank() - 1, 0),
-                                          {add(step, offset < 0 ? -offset : 0), add(step, offset > 0 ? offset : 0)}, "set");
+  const Tensor written =
+      prim::scatter_nd(matrices, move_axis(stored_as(src, x), src.rank() - 1, 0),
+                       {add(step, offset < 0 ? -offset : 0), add(step, offset > 0 ? offset : 0)}, "set");
   return lento::moveaxis(written, Ints{0, 1}, Ints{axis1, axis2});
 }
 

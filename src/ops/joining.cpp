@@ -16,7 +16,9 @@ std::vector<Tensor> prepared(const std::vector<Tensor>& arrays, Change change) {
   return result;
 }
 
-Tensor joined(const std::vector<Tensor>& arrays, std::int64_t axis) { return arrays.size() == 1 ? arrays.front() : prim::concatenate(arrays, axis); }
+Tensor joined(const std::vector<Tensor>& arrays, std::int64_t axis) {
+  return arrays.size() == 1 ? arrays.front() : prim::concatenate(arrays, axis);
+}
 
 /// The parts between cuts, which are positions from 0 to the length of the axis in any order.
 std::vector<Tensor> cut(const Tensor& x, std::int64_t axis, const Ints& cuts) {
@@ -60,7 +62,8 @@ Tensor concat(const std::vector<Tensor>& arrays, std::optional<std::int64_t> axi
 Tensor stack(const std::vector<Tensor>& arrays, std::int64_t axis) {
   if (arrays.empty()) fail<ValueError>("at least one tensor is needed");
   for (const Tensor& x : arrays) {
-    if (x.shape() != arrays.front().shape()) fail<ShapeError>("all tensors must have one shape, got {}", types_of(arrays));
+    if (x.shape() != arrays.front().shape())
+      fail<ShapeError>("all tensors must have one shape, got {}", types_of(arrays));
   }
   const std::int64_t rank = arrays.front().rank() + 1;
   if (axis < -rank || axis >= rank) fail<IndexError>("axis {} is out of range for a result of {} axes", axis, rank);
@@ -82,10 +85,13 @@ Tensor dstack(const std::vector<Tensor>& arrays) {
 }
 
 Tensor column_stack(const std::vector<Tensor>& arrays) {
-  return joined(prepared(arrays, [](const Tensor& x) { return x.rank() < 2 ? reshaped(x, Shape{x.size(), 1}) : x; }), 1);
+  return joined(prepared(arrays, [](const Tensor& x) { return x.rank() < 2 ? reshaped(x, Shape{x.size(), 1}) : x; }),
+                1);
 }
 
-Tensor append(const Tensor& x, const Tensor& values, std::optional<std::int64_t> axis) { return lento::concat({x, values}, axis); }
+Tensor append(const Tensor& x, const Tensor& values, std::optional<std::int64_t> axis) {
+  return lento::concat({x, values}, axis);
+}
 
 Tensor block_diag(const std::vector<Tensor>& arrays) {
   const std::vector<Tensor> blocks = prepared(arrays, [](const Tensor& x) {
@@ -98,7 +104,8 @@ Tensor block_diag(const std::vector<Tensor>& arrays) {
   std::int64_t before = 0;
   for (const Tensor& block : blocks) {
     const std::int64_t width = block.shape()[1];
-    rows.push_back(prim::pad_constant(block, zero_of(block.dtype()), Ints{0, before}, Ints{0, columns - before - width}));
+    rows.push_back(
+        prim::pad_constant(block, zero_of(block.dtype()), Ints{0, before}, Ints{0, columns - before - width}));
     before += width;
   }
   return joined(rows, 0);
@@ -115,7 +122,8 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t sections, std::int64_t a
   require_sections(sections);
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
-  if (extent % sections != 0) fail<ValueError>("axis {} of {} cannot be divided into {} equal parts", axis, type_of(x), sections);
+  if (extent % sections != 0)
+    fail<ValueError>("axis {} of {} cannot be divided into {} equal parts", axis, type_of(x), sections);
   return cut_by_sizes(x, at, Ints(static_cast<std::size_t>(sections), extent / sections));
 }
 
@@ -132,7 +140,8 @@ std::vector<Tensor> split_at(const Tensor& x, const Ints& indices, std::int64_t 
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
   Ints cuts;
-  for (const std::int64_t index : indices) cuts.push_back(std::clamp<std::int64_t>(index < 0 ? index + extent : index, 0, extent));
+  for (const std::int64_t index : indices)
+    cuts.push_back(std::clamp<std::int64_t>(index < 0 ? index + extent : index, 0, extent));
   return cut(x, at, cuts);
 }
 
@@ -144,7 +153,9 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, const Ints& sizes, std::in
     total += size;
   }
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
-  if (total != extent) fail<ValueError>("the lengths {} sum up to {}, but axis {} of {} has length {}", sizes, total, axis, type_of(x), extent);
+  if (total != extent)
+    fail<ValueError>("the lengths {} sum up to {}, but axis {} of {} has length {}", sizes, total, axis, type_of(x),
+                     extent);
   return cut_by_sizes(x, at, sizes);
 }
 

@@ -1,5 +1,5 @@
-// Shapes, orders of axes and of elements (ops/manipulation.yaml). Joining, splitting, padding and windows are in joining.cpp and
-// windows.cpp.
+// Shapes, orders of axes and of elements (ops/manipulation.yaml). Joining, splitting, padding and windows are in
+// joining.cpp and windows.cpp.
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -15,7 +15,8 @@ Ints positions_in(const Ints& axes, std::int64_t rank) {
   for (const std::int64_t axis : axes) {
     if (axis < -rank || axis >= rank) fail<IndexError>("axis {} is out of range for a result of {} axes", axis, rank);
     const std::int64_t position = axis < 0 ? axis + rank : axis;
-    if (std::find(result.begin(), result.end(), position) != result.end()) fail<ValueError>("axis {} is given twice in {}", axis, axes);
+    if (std::find(result.begin(), result.end(), position) != result.end())
+      fail<ValueError>("axis {} is given twice in {}", axis, axes);
     result.push_back(position);
   }
   std::sort(result.begin(), result.end());
@@ -134,7 +135,8 @@ Tensor swapaxes(const Tensor& x, std::int64_t axis1, std::int64_t axis2) {
 
 Tensor moveaxis(const Tensor& x, const Ints& source, const Ints& destination) {
   if (source.size() != destination.size()) {
-    fail<ValueError>("{} axes cannot be moved to {} positions: {} to {}", source.size(), destination.size(), source, destination);
+    fail<ValueError>("{} axes cannot be moved to {} positions: {} to {}", source.size(), destination.size(), source,
+                     destination);
   }
   const Ints from = ordered_axes_of(x, source);
   const Ints to = ordered_axes_of(x, destination);
@@ -152,7 +154,8 @@ Tensor moveaxis(const Tensor& x, const Ints& source, const Ints& destination) {
 Tensor rollaxis(const Tensor& x, std::int64_t axis, std::int64_t start) {
   const std::int64_t from = axis_of(x, axis);
   const std::int64_t rank = x.rank();
-  if (start < -rank || start > rank) fail<IndexError>("start {} is out of range for {}: it must be from {} to {}", start, type_of(x), -rank, rank);
+  if (start < -rank || start > rank)
+    fail<IndexError>("start {} is out of range for {}: it must be from {} to {}", start, type_of(x), -rank, rank);
   std::int64_t to = start < 0 ? start + rank : start;
   if (from < to) --to;
   return move_axis(x, from, to);
@@ -218,7 +221,8 @@ Tensor repeat(const Tensor& x, const Operand& repeats, std::optional<std::int64_
   const auto at = static_cast<std::size_t>(along_axis);
   const std::int64_t extent = source.shape()[at];
   if (!repeats.is_tensor()) {
-    if (!repeats.scalar().is_integer()) fail<DTypeError>("repeats must be an integer or a tensor of integers, got {}", repeats.scalar());
+    if (!repeats.scalar().is_integer())
+      fail<DTypeError>("repeats must be an integer or a tensor of integers, got {}", repeats.scalar());
     const auto count = repeats.scalar().to<std::int64_t>();
     if (count < 0) fail<ValueError>("repeats cannot be negative, got {}", count);
     const Tensor apart = with_axis(source, along_axis + 1);
@@ -236,7 +240,8 @@ Tensor repeat(const Tensor& x, const Operand& repeats, std::optional<std::int64_
   const Tensor ends = prim::scan_sum(converted(broadcast(flat(counts), Shape{extent}), DType::int64), 0);
   if (extent == 0) return source;
   // One read for the shape and for the check that no number is negative.
-  const Tensor facts = prim::concatenate({sliced(ends, 0, extent - 1, 1), converted(prim::reduce_min(flat(counts), Ints{0}, true), DType::int64)}, 0);
+  const Tensor facts = prim::concatenate(
+      {sliced(ends, 0, extent - 1, 1), converted(prim::reduce_min(flat(counts), Ints{0}, true), DType::int64)}, 0);
   const std::vector<std::int64_t> known = facts.to_vector<std::int64_t>();
   if (known[1] < 0) fail<ValueError>("repeats cannot be negative, got {}", known[1]);
   // The k-th element of the result comes from the first position whose end lies behind k.
@@ -260,7 +265,8 @@ Tensor narrow(const Tensor& x, std::int64_t axis, std::int64_t start, std::int64
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(along_axis)];
   const std::int64_t first = start < 0 ? start + extent : start;
   if (first < 0 || length < 0 || first > extent - length) {
-    fail<IndexError>("{} elements from {} on are not in axis {} of {}, which has length {}", length, start, axis, type_of(x), extent);
+    fail<IndexError>("{} elements from {} on are not in axis {} of {}, which has length {}", length, start, axis,
+                     type_of(x), extent);
   }
   return sliced(x, along_axis, first, length);
 }
@@ -269,12 +275,14 @@ Tensor select(const Tensor& x, std::int64_t axis, std::int64_t index) {
   const std::int64_t along_axis = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(along_axis)];
   if (index < -extent || index >= extent) {
-    fail<IndexError>("index {} is out of range for axis {} of {}, which has length {}", index, axis, type_of(x), extent);
+    fail<IndexError>("index {} is out of range for axis {} of {}, which has length {}", index, axis, type_of(x),
+                     extent);
   }
   return picked(x, along_axis, index < 0 ? index + extent : index);
 }
 
-Tensor slice(const Tensor& x, std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step) {
+Tensor slice(const Tensor& x, std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+             std::int64_t step) {
   return x.slice(axis_of(x, axis), start, stop, step);
 }
 
@@ -296,7 +304,8 @@ Tensor sum_to_size(const Tensor& x, const Ints& shape) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t wanted = i < leading ? 1 : shape[i - leading];
     if (wanted == x.shape()[i] && i >= leading) continue;
-    if (wanted != 1) fail<ShapeError>("{} cannot be summed to shape {}: no tensor of that shape broadcasts to it", type_of(x), shape);
+    if (wanted != 1)
+      fail<ShapeError>("{} cannot be summed to shape {}: no tensor of that shape broadcasts to it", type_of(x), shape);
     axes.push_back(static_cast<std::int64_t>(i));
   }
   return reshaped(axes.empty() ? x : sum_over(x, axes), shape);

@@ -1,4 +1,5 @@
-// Finding elements (ops/searching.yaml). The number of elements found decides a shape and is evaluated; everything else is lazy.
+// Finding elements (ops/searching.yaml). The number of elements found decides a shape and is evaluated; everything else
+// is lazy.
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -37,9 +38,13 @@ std::vector<Tensor> coordinates(const Tensor& positions, const Shape& shape) {
 
 }  // namespace
 
-Tensor argmax(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) { return position_of_extreme(x, axis, keepdims, true); }
+Tensor argmax(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return position_of_extreme(x, axis, keepdims, true);
+}
 
-Tensor argmin(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) { return position_of_extreme(x, axis, keepdims, false); }
+Tensor argmin(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return position_of_extreme(x, axis, keepdims, false);
+}
 
 std::vector<Tensor> nonzero(const Tensor& x) {
   if (x.rank() == 0) fail<ValueError>("{} has no axes along which positions could be counted", type_of(x));
@@ -63,7 +68,8 @@ Tensor searchsorted(const Tensor& x1, const Operand& x2, std::string_view side, 
   const DType common = promote(x1.dtype(), values.dtype());
   Tensor sorted = x1;
   if (sorter) {
-    if (sorter->shape() != x1.shape()) fail<ShapeError>("the sorter {} must have the shape of {}", type_of(*sorter), type_of(x1));
+    if (sorter->shape() != x1.shape())
+      fail<ShapeError>("the sorter {} must have the shape of {}", type_of(*sorter), type_of(x1));
     sorted = prim::take_axis(x1, *sorter, 0);
   }
   return prim::search_sorted(converted(sorted, common), converted(values, common), side == "right");
@@ -88,7 +94,8 @@ TopkResult topk(const Tensor& x, std::int64_t k, std::int64_t axis, bool largest
 KthvalueResult kthvalue(const Tensor& x, std::int64_t k, std::int64_t axis, bool keepdims) {
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
-  if (k < 1 || k > extent) fail<ValueError>("k is {}, it must be from 1 to the length {} of axis {} of {}", k, extent, axis, type_of(x));
+  if (k < 1 || k > extent)
+    fail<ValueError>("k is {}, it must be from 1 to the length {} of axis {} of {}", k, extent, axis, type_of(x));
   const Tensor order = prim::sort_indices(x, at, false);
   const Tensor position = sliced(order, at, k - 1, 1);
   const Tensor value = prim::take_along_axis(x, position, at);

@@ -1,5 +1,5 @@
-// Sets (ops/sets.yaml). Sorting brings equal elements together; the first of each group stands for it. How many groups there are is the one number
-// that is evaluated.
+// Sets (ops/sets.yaml). Sorting brings equal elements together; the first of each group stands for it. How many groups
+// there are is the one number that is evaluated.
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -12,10 +12,10 @@ constexpr std::int64_t kFewElements = 16;
 
 /// The groups of equal elements of a flattened tensor.
 struct Groups {
-  Tensor values;   // one element of each group, ascending
-  Tensor order;    // positions that sort the flattened tensor
-  Tensor first;    // whether a sorted element is the first of its group
-  Tensor starts;   // where in the sorted order each group starts
+  Tensor values;  // one element of each group, ascending
+  Tensor order;   // positions that sort the flattened tensor
+  Tensor first;   // whether a sorted element is the first of its group
+  Tensor starts;  // where in the sorted order each group starts
   std::int64_t size;
 };
 
@@ -99,7 +99,9 @@ Tensor isin(const Operand& x1, const Operand& x2, bool invert) {
   return invert ? logical_not(found) : found;
 }
 
-Tensor union1d(const Tensor& x1, const Tensor& x2) { return lento::unique_values(lento::concat({x1, x2}, std::nullopt)); }
+Tensor union1d(const Tensor& x1, const Tensor& x2) {
+  return lento::unique_values(lento::concat({x1, x2}, std::nullopt));
+}
 
 Tensor intersect1d(const Tensor& x1, const Tensor& x2) {
   const Tensor values = lento::unique_values(x1);

@@ -4,9 +4,13 @@
 
 namespace lento::composite {
 
-Tensor sort(const Tensor& x, std::int64_t axis, bool descending, bool) { return prim::sort_values(x, axis_of(x, axis), descending); }
+Tensor sort(const Tensor& x, std::int64_t axis, bool descending, bool) {
+  return prim::sort_values(x, axis_of(x, axis), descending);
+}
 
-Tensor argsort(const Tensor& x, std::int64_t axis, bool descending, bool) { return prim::sort_indices(x, axis_of(x, axis), descending); }
+Tensor argsort(const Tensor& x, std::int64_t axis, bool descending, bool) {
+  return prim::sort_indices(x, axis_of(x, axis), descending);
+}
 
 Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis) {
   if (keys.empty()) fail<ValueError>("at least one key is needed");

@@ -1,5 +1,5 @@
-// Reductions and running combinations (ops/statistics.yaml); the wrappers have made floats of integers where the rule says so. Quantiles and
-// histograms are in distributions.cpp.
+// Reductions and running combinations (ops/statistics.yaml); the wrappers have made floats of integers where the rule
+// says so. Quantiles and histograms are in distributions.cpp.
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -34,7 +34,8 @@ Moments moments_of(const Tensor& x, const Ints& axes, const Scalar& correction, 
   const Tensor mean = mean_of(wide, axes, true);
   const double left = static_cast<double>(count_along(x, axes)) - correction.to<double>();
   const Tensor var = divide(sum_over(squared_length(subtract(wide, mean)), axes, keep), std::max(left, 0.0));
-  return {converted(var, result_dtype(x, var.dtype())), converted(keep ? mean : reshaped(mean, without_axes(mean.shape(), axes)), x.dtype())};
+  return {converted(var, result_dtype(x, var.dtype())),
+          converted(keep ? mean : reshaped(mean, without_axes(mean.shape(), axes)), x.dtype())};
 }
 
 Tensor scanned(const Tensor& x, std::int64_t axis, std::optional<DType> dtype, bool product) {
@@ -42,7 +43,8 @@ Tensor scanned(const Tensor& x, std::int64_t axis, std::optional<DType> dtype, b
   return product ? prim::scan_prod(wide, axis) : prim::scan_sum(wide, axis);
 }
 
-Tensor cumulative(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial, bool product) {
+Tensor cumulative(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial,
+                  bool product) {
   if (!axis && x.rank() != 1) fail<ValueError>("{} has {} axes: say along which one", type_of(x), x.rank());
   const std::int64_t at = axis_of(x, axis.value_or(0));
   const Tensor running = scanned(x, at, dtype, product);
@@ -83,13 +85,21 @@ Tensor prod(const Tensor& x, const std::optional<Ints>& axis, std::optional<DTyp
   return prim::reduce_prod(converted(x, dtype.value_or(sum_dtype(x.dtype()))), axes_of(x, axis), keepdims);
 }
 
-Tensor max(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return prim::reduce_max(x, axes_of(x, axis), keepdims); }
+Tensor max(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return prim::reduce_max(x, axes_of(x, axis), keepdims);
+}
 
-Tensor min(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return prim::reduce_min(x, axes_of(x, axis), keepdims); }
+Tensor min(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return prim::reduce_min(x, axes_of(x, axis), keepdims);
+}
 
-Tensor all(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return prim::reduce_all(x, axes_of(x, axis), keepdims); }
+Tensor all(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return prim::reduce_all(x, axes_of(x, axis), keepdims);
+}
 
-Tensor any(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return prim::reduce_any(x, axes_of(x, axis), keepdims); }
+Tensor any(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return prim::reduce_any(x, axes_of(x, axis), keepdims);
+}
 
 Tensor count_nonzero(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
   return count_true(converted(x, DType::bool_), axes_of(x, axis), keepdims);
@@ -122,11 +132,13 @@ Tensor average(const Tensor& x, const std::optional<Ints>& axis, const std::opti
   return divide(sum_over(multiply(x, factors), axes, keepdims), sum_over(factors, axes, keepdims));
 }
 
-Tensor cumulative_sum(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial) {
+Tensor cumulative_sum(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype,
+                      bool include_initial) {
   return cumulative(x, axis, dtype, include_initial, false);
 }
 
-Tensor cumulative_prod(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype, bool include_initial) {
+Tensor cumulative_prod(const Tensor& x, std::optional<std::int64_t> axis, std::optional<DType> dtype,
+                       bool include_initial) {
   return cumulative(x, axis, dtype, include_initial, true);
 }
 
@@ -172,7 +184,8 @@ Tensor logcumsumexp(const Tensor& x, std::int64_t axis) {
   // After the step with distance d each element holds the combination of the 2 d elements up to it.
   for (std::int64_t distance = 1; distance < extent; distance *= 2) {
     const Tensor head = sliced(running, at, 0, distance);
-    const Tensor tail = logaddexp(sliced(running, at, distance, extent - distance), sliced(running, at, 0, extent - distance));
+    const Tensor tail =
+        logaddexp(sliced(running, at, distance, extent - distance), sliced(running, at, 0, extent - distance));
     running = prim::concatenate({head, tail}, at);
   }
   return converted(running, x.dtype());
@@ -195,13 +208,18 @@ Tensor nanvar(const Tensor& x, const std::optional<Ints>& axis, const Scalar& co
   const Tensor distance = where(present, subtract(wide, mean), 0);
   const Tensor left = subtract(count, correction);
   // No degrees of freedom left: nan, as NumPy has it.
-  const Tensor var = divide(sum_over(multiply(distance, distance), axes, true), where(greater(left, 0), left, std::numeric_limits<double>::quiet_NaN()));
+  const Tensor var = divide(sum_over(multiply(distance, distance), axes, true),
+                            where(greater(left, 0), left, std::numeric_limits<double>::quiet_NaN()));
   return converted(keepdims ? var : reshaped(var, without_axes(x.shape(), axes)), x.dtype());
 }
 
-Tensor nanmax(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return extreme_without_nan(x, axis, keepdims, true); }
+Tensor nanmax(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return extreme_without_nan(x, axis, keepdims, true);
+}
 
-Tensor nanmin(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) { return extreme_without_nan(x, axis, keepdims, false); }
+Tensor nanmin(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  return extreme_without_nan(x, axis, keepdims, false);
+}
 
 Tensor trapezoid(const Tensor& y, const std::optional<Tensor>& x, const Scalar& dx, std::int64_t axis) {
   const std::int64_t at = axis_of(y, axis);
@@ -213,7 +231,9 @@ Tensor trapezoid(const Tensor& y, const std::optional<Tensor>& x, const Scalar& 
     const Tensor places = to_float(*x);
     Tensor widths;
     if (places.rank() == 1) {
-      if (places.size() != extent) fail<ShapeError>("{} positions for the {} elements along axis {} of {}", places.size(), extent, axis, type_of(y));
+      if (places.size() != extent)
+        fail<ShapeError>("{} positions for the {} elements along axis {} of {}", places.size(), extent, axis,
+                         type_of(y));
       widths = along(subtract(sliced(places, 0, extent - gaps, gaps), sliced(places, 0, 0, gaps)), at, y.rank());
     } else {
       widths = lento::diff(places, 1, axis);
@@ -236,7 +256,8 @@ Tensor cov(const Tensor& x, const std::optional<Tensor>& y, bool rowvar, bool bi
   const std::int64_t count = variables.shape()[1];
   const std::int64_t left = count - ddof.value_or(bias ? 0 : 1);
   const Tensor centred = subtract(variables, mean_of(variables, Ints{1}, true));
-  const Tensor products = prim::matrix_multiply(centred, swap_last(is_complex(centred.dtype()) ? conj(centred) : centred));
+  const Tensor products =
+      prim::matrix_multiply(centred, swap_last(is_complex(centred.dtype()) ? conj(centred) : centred));
   const Tensor result = divide(products, static_cast<double>(std::max<std::int64_t>(left, 0)));
   // One variable has a variance, not a matrix.
   return converted(result.size() == 1 ? reshaped(result, Shape{}) : result, result_dtype(x, result.dtype()));

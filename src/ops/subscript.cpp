@@ -1,9 +1,9 @@
 // x[{...}] with NumPy's rules, for reading and for assignment.
 //
-// An index is first resolved into one Part for each axis it talks about. Integers and slices make a strided region of x; what is left of the
-// work is then on that region reshaped (integers dropped, new axes added), called `base`: reading gathers from it by the index
-// tensors, assigning scatters into it and puts the region back. Starts of slices and integers are arguments of the plan
-// (clause T4), so that x[i] and x[i:i+8] with another i are the same plan.
+// An index is first resolved into one Part for each axis it talks about. Integers and slices make a strided region of
+// x; what is left of the work is then on that region reshaped (integers dropped, new axes added), called `base`:
+// reading gathers from it by the index tensors, assigning scatters into it and puts the region back. Starts of slices
+// and integers are arguments of the plan (clause T4), so that x[i] and x[i:i+8] with another i are the same plan.
 #include <lento/indexing.h>
 
 #include "base/fail.h"
@@ -14,7 +14,8 @@
 
 namespace lento {
 
-Index::Index(const Tensor& positions, std::source_location site) : item_(std::make_shared<const Tensor>(positions)), site_(site) {}
+Index::Index(const Tensor& positions, std::source_location site)
+    : item_(std::make_shared<const Tensor>(positions)), site_(site) {}
 
 namespace composite {
 
@@ -73,7 +74,8 @@ Part range_part(const Slice& slice, std::int64_t extent) {
 Part position_part(std::int64_t position, std::int64_t axis, const Tensor& x) {
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
   if (position < -extent || position >= extent) {
-    fail<IndexError>("index {} is out of range for axis {} of {}, which has length {}", position, axis, type_of(x), extent);
+    fail<IndexError>("index {} is out of range for axis {} of {}, which has length {}", position, axis, type_of(x),
+                     extent);
   }
   Part part{Part::Kind::position};
   part.start = position < 0 ? position + extent : position;
@@ -88,14 +90,16 @@ Part tensor_part(const Tensor& indices, bool inserted = false) {
 }
 
 /// true or false as an index: all or nothing along a new axis of length 1.
-Part bool_part(std::int64_t count, Device device) { return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), true); }
+Part bool_part(std::int64_t count, Device device) {
+  return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), true);
+}
 
 void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {
   for (std::int64_t i = 0; i < mask.rank(); ++i) {
     const auto at = static_cast<std::size_t>(axis + i);
     if (mask.shape()[static_cast<std::size_t>(i)] != x.shape()[at]) {
-      fail<IndexError>("the mask {} does not match {}: axis {} of the tensor has length {}, that of the mask {}", type_of(mask), type_of(x),
-                       axis + i, x.shape()[at], mask.shape()[static_cast<std::size_t>(i)]);
+      fail<IndexError>("the mask {} does not match {}: axis {} of the tensor has length {}, that of the mask {}",
+                       type_of(mask), type_of(x), axis + i, x.shape()[at], mask.shape()[static_cast<std::size_t>(i)]);
     }
   }
   if (mask.rank() == 0) {
@@ -116,7 +120,8 @@ Resolved resolve(const Tensor& x, std::span<const Index> index) {
     }
   }
   if (ellipses > 1) fail<IndexError>("an index can have only one ellipsis");
-  if (used > x.rank()) fail<IndexError>("too many indices for {}: it has {} axes, {} are indexed", type_of(x), x.rank(), used);
+  if (used > x.rank())
+    fail<IndexError>("too many indices for {}: it has {} axes, {} are indexed", type_of(x), x.rank(), used);
 
   Resolved result;
   std::int64_t axis = 0;
@@ -197,16 +202,16 @@ Tensor read_region(const Tensor& x, const Region& region) {
 /// How index tensors act on the base.
 struct Advanced {
   std::vector<Tensor> indices;
-  Ints front;           // permutation of the base that puts the indexed axes first
-  Ints place;           // permutation that puts the gathered axes where NumPy has them
-  Shape gathered;       // shape after gathering: the indices' common shape, then the other axes
+  Ints front;      // permutation of the base that puts the indexed axes first
+  Ints place;      // permutation that puts the gathered axes where NumPy has them
+  Shape gathered;  // shape after gathering: the indices' common shape, then the other axes
 };
 
 Advanced plan_advanced(const Shape& base, const std::vector<Part>& parts) {
   Advanced plan;
   Ints others;
-  std::int64_t axis = 0;       // of the base
-  std::int64_t before = 0;     // axes of the result in front of the first index
+  std::int64_t axis = 0;    // of the base
+  std::int64_t before = 0;  // axes of the result in front of the first index
   bool seen = false, gap = false, together = true;
   for (const Part& part : parts) {
     if (part.advanced()) {
@@ -239,7 +244,8 @@ Advanced plan_advanced(const Shape& base, const std::vector<Part>& parts) {
 
 Ints inverse(const Ints& permutation) {
   Ints result(permutation.size(), 0);
-  for (std::size_t i = 0; i < permutation.size(); ++i) result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   return result;
 }
 
@@ -253,11 +259,13 @@ Tensor fitted(const Operand& value, const Tensor& x, const Shape& shape) {
     const std::int64_t wanted = shape[shape.size() - given.size() + i];
     good = given[i] == wanted || given[i] == 1;
   }
-  if (!good) fail<ShapeError>("a value of shape {} cannot be broadcast to the selected part of shape {}", fitted.shape(), shape);
+  if (!good)
+    fail<ShapeError>("a value of shape {} cannot be broadcast to the selected part of shape {}", fitted.shape(), shape);
   return broadcast(reshaped(fitted, given), shape);
 }
 
-/// x[mask] = value without evaluating the mask: a `where` for one value, else a scatter whose number of positions is the value's.
+/// x[mask] = value without evaluating the mask: a `where` for one value, else a scatter whose number of positions is
+/// the value's.
 Tensor assign_by_mask(const Tensor& x, const Tensor& mask, const Operand& value) {
   for (std::size_t i = 0; i < mask.shape().size(); ++i) {
     if (i >= x.shape().size() || mask.shape()[i] != x.shape()[i]) {
@@ -276,7 +284,8 @@ Tensor assign_by_mask(const Tensor& x, const Tensor& mask, const Operand& value)
     return where(reshaped(mask, spread), stored, x);
   }
   if (rank > rest.size() + 1) {
-    fail<ShapeError>("a value of shape {} cannot be broadcast to a part selected by a mask, which has {} axes", stored.shape(), rest.size() + 1);
+    fail<ShapeError>("a value of shape {} cannot be broadcast to a part selected by a mask, which has {} axes",
+                     stored.shape(), rest.size() + 1);
   }
   const std::int64_t count = stored.shape().front();
   if (count > mask.size()) {

@@ -31,7 +31,8 @@ Padding padding_of(const Tensor& x, const Ints& widths) {
 }
 
 /// Where the elements of a padded axis come from.
-Tensor source_positions(std::int64_t extent, std::int64_t low, std::int64_t high, std::string_view mode, Device device) {
+Tensor source_positions(std::int64_t extent, std::int64_t low, std::int64_t high, std::string_view mode,
+                        Device device) {
   const Tensor position = prim::iota(extent + low + high, -low, 1, DType::int64, device);
   if (mode == "edge" || mode == "replicate") return minimum(maximum(position, 0), extent - 1);
   if (mode == "wrap" || mode == "circular") return remainder(position, extent);
@@ -50,7 +51,8 @@ Tensor window_positions(std::int64_t count, std::int64_t size, std::int64_t step
 
 Tensor windows_along(const Tensor& x, std::int64_t axis, std::int64_t size, std::int64_t step) {
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (size < 0 || step < 1) fail<ValueError>("a window needs a size of at least 0 and a step of at least 1, got {} and {}", size, step);
+  if (size < 0 || step < 1)
+    fail<ValueError>("a window needs a size of at least 0 and a step of at least 1, got {} and {}", size, step);
   if (size > extent) fail<ShapeError>("a window of {} elements is longer than axis {} of {}", size, axis, type_of(x));
   const std::int64_t count = (extent - size) / step + 1;
   Tensor windows;
@@ -78,8 +80,10 @@ Tensor pad(const Tensor& x, const Ints& pad_width, std::string_view mode, const 
     const std::int64_t high = padding.high[axis];
     if (low == 0 && high == 0) continue;
     const std::int64_t extent = x.shape()[axis];
-    if (extent == 0) fail<ValueError>("axis {} of {} is empty: mode '{}' has nothing to pad with", axis, type_of(x), mode);
-    result = prim::take_axis(result, source_positions(extent, low, high, mode, x.device()), static_cast<std::int64_t>(axis));
+    if (extent == 0)
+      fail<ValueError>("axis {} of {} is empty: mode '{}' has nothing to pad with", axis, type_of(x), mode);
+    result =
+        prim::take_axis(result, source_positions(extent, low, high, mode, x.device()), static_cast<std::int64_t>(axis));
   }
   return result;
 }
@@ -109,8 +113,8 @@ Tensor as_strided(const Tensor& x, const Ints& shape, const Ints& strides, std::
   }
   const bool empty = element_count(shape) == 0;
   if (!empty && (lowest < 0 || highest >= x.size())) {
-    fail<IndexError>("shape {} with strides {} and offset {} reaches from {} to {}, outside of the {} elements of {}", shape, strides, offset,
-                     lowest, highest, x.size(), type_of(x));
+    fail<IndexError>("shape {} with strides {} and offset {} reaches from {} to {}, outside of the {} elements of {}",
+                     shape, strides, offset, lowest, highest, x.size(), type_of(x));
   }
   if (empty) return number_tensor(0, x.dtype(), x.device(), shape);
   const auto rank = static_cast<std::int64_t>(shape.size());

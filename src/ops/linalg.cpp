@@ -1,0 +1,345 @@
+// Factorisations, solving and functions of matrices (ops/linalg.yaml). LAPACK knows no half types, so that those are
+// computed in float32 and rounded once at the end.
+#include "base/fail.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace lento::composite {
+
+namespace {
+
+void require_matrix(const Tensor& x) { require_rank(x, 2, "a matrix"); }
+
+void require_square(const Tensor& x) {
+  require_matrix(x);
+  const std::size_t rank = x.shape().size();
+  if (x.shape()[rank - 1] != x.shape()[rank - 2]) fail<ShapeError>("{} is not square in its last two axes", type_of(x));
+}
+
+std::int64_t rows_of(const Tensor& x) { return x.shape()[x.shape().size() - 2]; }
+std::int64_t columns_of(const Tensor& x) { return x.shape().back(); }
+
+Tensor conjugate_transpose(const Tensor& x) { return swap_last(is_complex(x.dtype()) ? conj(x) : x); }
+
+Tensor identity_like(const Tensor& x) {
+  return broadcast(lento::eye(rows_of(x), std::nullopt, 0, x.dtype(), x.device()), x.shape());
+}
+
+double epsilon_of(DType dtype) {
+  switch (real_type(dtype)) {
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float64:
+      return 0x1p-52;
+    default:
+      return 0x1p-23;
+  }
+}
+
+/// Both with the same batch axes.
+struct Pair {
+  Tensor a, b;
+};
+
+Pair with_common_batch(const Tensor& a, const Tensor& b) {
+  const auto batch = [](const Tensor& x) {
+    return prim::full(Shape(x.shape().begin(), x.shape().end() - 2), false, DType::bool_, x.device());
+  };
+  const std::vector<Tensor> batches{batch(a), batch(b)};
+  const Shape shape = common_shape(batches);
+  const auto spread = [&](const Tensor& x) {
+    Shape full_shape = shape;
+    full_shape.push_back(rows_of(x));
+    full_shape.push_back(columns_of(x));
+    return broadcast(x, full_shape);
+  };
+  return {spread(a), spread(b)};
+}
+
+/// Checks the sides of a linear system: square a and as many rows in b.
+void require_system(const Tensor& a, const Tensor& b) {
+  require_square(a);
+  require_matrix(b);
+  if (rows_of(a) != rows_of(b))
+    fail<ShapeError>("the right-hand side {} has not as many rows as {}", type_of(b), type_of(a));
+}
+
+struct Diagonalised {
+  Tensor diagonal;  // of the upper factor
+  Tensor sign;      // of the row exchanges, 1 or -1
+};
+
+Diagonalised factorised(const Tensor& x) {
+  const auto [lu, pivots] = prim::lu_factor(x);
+  const std::int64_t order = rows_of(x);
+  const Tensor exchanged = not_equal(pivots, counting(order, x.device(), DType::int32));
+  const Tensor sign = prim::reduce_prod(where(exchanged, -1.0, number_tensor(1, real_type(x.dtype()), x.device())),
+                                        Ints{exchanged.rank() - 1}, false);
+  return {lento::diagonal(lu, 0, -2, -1), sign};
+}
+
+/// Singular values count as zero up to this; `rtol` is a number, or one for each matrix.
+Tensor cutoff_of(const Tensor& singular, const Tensor& x, const std::optional<Operand>& rtol) {
+  const Tensor largest = prim::reduce_max(singular, Ints{singular.rank() - 1}, true);
+  if (!rtol) return multiply(largest, static_cast<double>(std::max(rows_of(x), columns_of(x))) * epsilon_of(x.dtype()));
+  if (!rtol->is_tensor()) return multiply(largest, rtol->scalar());
+  const Tensor factors = converted(rtol->tensor(), singular.dtype());
+  return multiply(largest, with_axis(factors, factors.rank()));
+}
+
+Tensor matrix_product(const Tensor& a, const Tensor& b) { return prim::matrix_multiply(a, b); }
+
+/// The permutation that the row exchanges of an LU factorisation make of 0, 1, …, m - 1.
+Tensor permutation_of(const Tensor& pivots, std::int64_t m) {
+  const std::int64_t last = pivots.rank() - 1;
+  const std::int64_t steps = pivots.shape().back();
+  const Tensor place = counting(m, pivots.device());
+  Shape shape = pivots.shape();
+  shape.back() = m;
+  Tensor permutation = broadcast(place, shape);
+  const Tensor targets = converted(pivots, DType::int64);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const Tensor target = sliced(targets, last, i, 1);
+    const Tensor here = sliced(permutation, last, i, 1);
+    const Tensor there = prim::take_along_axis(permutation, target, last);
+    permutation = where(equal(place, i), there, where(equal(place, target), here, permutation));
+  }
+  return permutation;
+}
+
+/// The (13, 13) Padé approximant of exp for matrices of small norm.
+Tensor pade_exponential(const Tensor& a) {
+  constexpr std::array<double, 14> b = {64764752532480000.,
+                                        32382376266240000.,
+                                        7771770303897600.,
+                                        1187353796428800.,
+                                        129060195264000.,
+                                        10559470521600.,
+                                        670442572800.,
+                                        33522128640.,
+                                        1323241920.,
+                                        40840800.,
+                                        960960.,
+                                        16380.,
+                                        182.,
+                                        1.};
+  const Tensor one = identity_like(a);
+  const Tensor a2 = matrix_product(a, a);
+  const Tensor a4 = matrix_product(a2, a2);
+  const Tensor a6 = matrix_product(a4, a2);
+  const auto high = [&](std::size_t i) {
+    return add(add(multiply(a6, b[i + 4]), multiply(a4, b[i + 2])), multiply(a2, b[i]));
+  };
+  const auto low = [&](std::size_t i) { return add(high(i + 2), multiply(one, b[i])); };
+  const Tensor odd = matrix_product(a, add(matrix_product(a6, high(9)), low(1)));
+  const Tensor even = add(matrix_product(a6, high(8)), low(0));
+  return prim::linear_solve(subtract(even, odd), add(even, odd));
+}
+
+}  // namespace
+
+Tensor matrix_power(const Tensor& x, std::int64_t n) {
+  require_square(x);
+  if (n < 0 && !is_floating(x.dtype()) && !is_complex(x.dtype()))
+    fail<DTypeError>("a negative power of integers: {}", type_of(x));
+  if (n == 0) return identity_like(x);
+  Tensor base = n < 0 ? lento::linalg::inv(x) : x;
+  auto left = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+  Tensor result;
+  for (;; base = matrix_product(base, base)) {
+    if (left % 2 == 1) result = result.defined() ? matrix_product(result, base) : base;
+    left /= 2;
+    if (left == 0) return result;
+  }
+}
+
+Tensor cholesky(const Tensor& x, bool upper) {
+  require_square(x);
+  const Tensor lower = prim::cholesky_factor(to_wide_float(x));
+  return converted(upper ? conjugate_transpose(lower) : lower, x.dtype());
+}
+
+QrResult qr(const Tensor& x, std::string_view mode) {
+  require_matrix(x);
+  const auto [q, r] = prim::qr_factor(to_wide_float(x), mode == "complete");
+  return {converted(q, x.dtype()), converted(r, x.dtype())};
+}
+
+SvdResult svd(const Tensor& x, bool full_matrices) {
+  require_matrix(x);
+  const auto [u, s, vh] = prim::svd_factor(to_wide_float(x), full_matrices);
+  return {converted(u, x.dtype()), converted(s, real_type(x.dtype())), converted(vh, x.dtype())};
+}
+
+Tensor svdvals(const Tensor& x) {
+  require_matrix(x);
+  const Tensor given = to_float(x);
+  return converted(prim::svd_factor(to_wide_float(x), false).s, real_type(given.dtype()));
+}
+
+EighResult eigh(const Tensor& x) {
+  require_square(x);
+  const auto [w, v] = prim::eigh_factor(to_wide_float(x));
+  return {converted(w, real_type(x.dtype())), converted(v, x.dtype())};
+}
+
+Tensor eigvalsh(const Tensor& x) {
+  require_square(x);
+  const Tensor given = to_float(x);
+  return converted(prim::eigh_factor(to_wide_float(x)).w, real_type(given.dtype()));
+}
+
+EigResult eig(const Tensor& x) {
+  require_square(x);
+  const auto [w, v] = prim::eig_factor(to_wide_float(x));
+  return {w, v};
+}
+
+Tensor eigvals(const Tensor& x) {
+  require_square(x);
+  return prim::eig_factor(to_wide_float(x)).w;
+}
+
+LuResult lu(const Tensor& x) {
+  require_matrix(x);
+  const auto [factors, pivots] = prim::lu_factor(to_wide_float(x));
+  const std::int64_t m = rows_of(x);
+  const std::int64_t k = std::min(m, columns_of(x));
+  const std::int64_t rows = x.rank() - 2;
+  const Tensor lower = sliced(lento::tril(factors, -1), rows + 1, 0, k);
+  const Tensor unit = add(lower, lento::eye(m, k, 0, factors.dtype(), x.device()));
+  const Tensor upper = sliced(lento::triu(factors), rows, 0, k);
+  const Tensor permutation = permutation_of(pivots, m);
+  const Tensor matrix = equal(with_axis(counting(m, x.device()), 1), with_axis(permutation, permutation.rank() - 1));
+  return {converted(matrix, x.dtype()), converted(unit, x.dtype()), converted(upper, x.dtype())};
+}
+
+Tensor det(const Tensor& x) {
+  require_square(x);
+  const Diagonalised parts = factorised(to_wide_float(x));
+  return converted(multiply(prim::reduce_prod(parts.diagonal, Ints{parts.diagonal.rank() - 1}, false), parts.sign),
+                   x.dtype());
+}
+
+SlogdetResult slogdet(const Tensor& x) {
+  require_square(x);
+  const Diagonalised parts = factorised(to_wide_float(x));
+  const Ints last{parts.diagonal.rank() - 1};
+  const Tensor unit = multiply(prim::reduce_prod(sign(parts.diagonal), last, false), parts.sign);
+  return {converted(unit, x.dtype()), converted(sum_over(log(abs(parts.diagonal)), last), real_type(x.dtype()))};
+}
+
+Tensor logdet(const Tensor& x) {
+  const auto [sign, logabsdet] = lento::linalg::slogdet(x);
+  return where(less(sign, 0), std::numeric_limits<double>::quiet_NaN(), logabsdet);
+}
+
+Tensor inv(const Tensor& x) {
+  require_square(x);
+  const Tensor wide = to_wide_float(x);
+  return converted(prim::linear_solve(wide, identity_like(wide)), x.dtype());
+}
+
+Tensor solve(const Tensor& x1, const Tensor& x2) {
+  const bool vector = x2.rank() == 1;
+  const Tensor right = vector ? with_axis(x2, 1) : x2;
+  require_system(x1, right);
+  const Pair system = with_common_batch(to_wide_float(x1), to_wide_float(right));
+  const Tensor solution = converted(prim::linear_solve(system.a, system.b), x1.dtype());
+  return vector ? drop_axis(solution, solution.rank() - 1) : solution;
+}
+
+Tensor triangular_solve(const Tensor& x1, const Tensor& x2, bool upper, bool transpose, bool unit_diagonal) {
+  require_system(x1, x2);
+  const Pair system = with_common_batch(to_wide_float(x1), to_wide_float(x2));
+  return converted(prim::triangular_solve(system.a, system.b, upper, transpose, unit_diagonal), x1.dtype());
+}
+
+Tensor cholesky_solve(const Tensor& x, const Tensor& factor, bool upper) {
+  require_system(factor, x);
+  const Pair system = with_common_batch(to_wide_float(factor), to_wide_float(x));
+  const Tensor half_way = prim::triangular_solve(system.a, system.b, upper, upper, false);
+  return converted(prim::triangular_solve(system.a, half_way, upper, !upper, false), x.dtype());
+}
+
+Tensor pinv(const Tensor& x, const std::optional<Operand>& rtol) {
+  require_matrix(x);
+  if (std::min(rows_of(x), columns_of(x)) == 0) return swap_last(x);
+  const auto [u, s, vh] = prim::svd_factor(to_wide_float(x), false);
+  const Tensor kept = greater(s, cutoff_of(s, x, rtol));
+  const Tensor inverse = where(kept, divide(1, where(kept, s, 1)), 0);
+  const Tensor scaled = multiply(conjugate_transpose(u), with_axis(inverse, inverse.rank()));
+  return converted(matrix_product(conjugate_transpose(vh), scaled), x.dtype());
+}
+
+Tensor matrix_rank(const Tensor& x, const std::optional<Operand>& rtol) {
+  require_matrix(x);
+  if (std::min(rows_of(x), columns_of(x)) == 0) {
+    return number_tensor(0, DType::int64, x.device(), Shape(x.shape().begin(), x.shape().end() - 2));
+  }
+  const Tensor given = to_float(x);
+  const Tensor s = prim::svd_factor(to_wide_float(x), false).s;
+  return count_true(greater(s, cutoff_of(s, given, rtol)), Ints{s.rank() - 1});
+}
+
+LstsqResult lstsq(const Tensor& x1, const Tensor& x2, std::optional<double> rcond) {
+  require_matrix(x1);
+  const bool vector = x2.rank() == 1;
+  const Tensor b = to_wide_float(vector ? with_axis(x2, 1) : x2);
+  require_matrix(b);
+  if (rows_of(b) != rows_of(x1))
+    fail<ShapeError>("the right-hand side {} has not as many rows as {}", type_of(x2), type_of(x1));
+  const Tensor a = to_wide_float(x1);
+  const std::int64_t n = columns_of(a);
+  const auto [u, s, vh] = prim::svd_factor(a, false);
+  if (s.shape().back() == 0) fail<ValueError>("{} has no elements", type_of(x1));
+  std::optional<Operand> tolerance;
+  if (rcond) tolerance.emplace(*rcond);
+  const Tensor kept = greater(s, cutoff_of(s, a, tolerance));
+  const Tensor inverse = where(kept, divide(1, where(kept, s, 1)), 0);
+  const Tensor projected = multiply(matrix_product(conjugate_transpose(u), b), with_axis(inverse, inverse.rank()));
+  const Tensor solution = matrix_product(conjugate_transpose(vh), projected);
+  const Tensor rank = count_true(kept, Ints{kept.rank() - 1});
+  const Tensor misfit = subtract(b, matrix_product(a, solution));
+  const Tensor squares = sum_over(multiply(misfit, misfit), Ints{misfit.rank() - 2});
+  Tensor residuals;
+  if (rows_of(a) > n) {
+    residuals = where(equal(with_axis(rank, rank.rank()), n), squares, std::numeric_limits<double>::quiet_NaN());
+  } else {
+    residuals = number_tensor(0, squares.dtype(), x1.device(), Shape{0});
+  }
+  const auto finished = [&](const Tensor& t) { return converted(t, x1.dtype()); };
+  return {finished(vector ? drop_axis(solution, solution.rank() - 1) : solution), finished(residuals), rank,
+          finished(s)};
+}
+
+Tensor cond(const Tensor& x) {
+  require_matrix(x);
+  const Tensor s = lento::linalg::svdvals(x);
+  const Ints last{s.rank() - 1};
+  return divide(prim::reduce_max(s, last, false), prim::reduce_min(s, last, false));
+}
+
+Tensor matrix_exp(const Tensor& x) {
+  require_square(x);
+  if (x.size() == 0) return x;
+  constexpr double kSmallNorm = 5.371920351148152;  // up to here the approximant is exact to double precision
+  constexpr int kMaxSquarings = 24;
+  const Tensor wide = converted(x, is_complex(x.dtype()) ? DType::complex128 : DType::float64);
+  const Tensor size = prim::reduce_max(sum_over(abs(wide), Ints{x.rank() - 2}, true), Ints{x.rank() - 1}, true);
+  // exp(x) = exp(x / 2^s)^(2^s), with s chosen for each matrix. All squarings are recorded; `where` skips those too
+  // many.
+  const Tensor squarings = maximum(ceil(log2(divide(size, kSmallNorm))), 0);
+  Tensor result = pade_exponential(multiply(wide, pow(2.0, negative(squarings))));
+  for (int i = 0; i < kMaxSquarings; ++i) result = where(greater(squarings, i), matrix_product(result, result), result);
+  const Tensor good = less_equal(squarings, kMaxSquarings);
+  return converted(where(good, result, std::numeric_limits<double>::quiet_NaN()), x.dtype());
+}
+
+}  // namespace lento::composite
