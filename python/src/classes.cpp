@@ -43,8 +43,9 @@ void bind_dtype(nb::module_& module) {
       .def_prop_ro("itemsize", [](const DTypeBox& self) { return size_of(self.value); }, "Bytes of one element.")
       .def("__repr__", [](const DTypeBox& self) { return "lento." + std::string(name(self.value)); })
       .def("__str__", [](const DTypeBox& self) { return std::string(name(self.value)); })
-      .def("__reduce__", [module](const DTypeBox& self) {
-        return nb::make_tuple(module.attr("_dtype"), nb::make_tuple(std::string(name(self.value))));
+      .def("__reduce__", [](const DTypeBox& self) {
+        // Functions of nanobind cannot be pickled; the package has plain ones for this.
+        return nb::make_tuple(nb::module_::import_("lento._pickle").attr("dtype"), nb::make_tuple(std::string(name(self.value))));
       });
   dtype_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
   for (int d = 0; d < kDTypeCount; ++d) {
@@ -52,9 +53,6 @@ void bind_dtype(nb::module_& module) {
     dtype_objects[static_cast<std::size_t>(d)] = nb::cast(DTypeBox{dtype}).release().ptr();
     module.attr(std::string(name(dtype)).c_str()) = nb::borrow(dtype_objects[static_cast<std::size_t>(d)]);
   }
-  module.def(
-      "_dtype", [](const nb::object& object) { return nb::steal(from_dtype(to_dtype(object.ptr()).value())); },
-      "The dtype of this name.");
   module.def(
       "as_dtype",
       [](const nb::object& object) {

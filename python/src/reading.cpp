@@ -136,8 +136,8 @@ PyObject* reduce_method(PyObject* self, PyObject* /*unused*/) {
     const void* data = read_data(held);
     const auto bytes = static_cast<Py_ssize_t>(held.size()) * static_cast<Py_ssize_t>(size_of(held.dtype()));
     const PyRef content = own(PyBytes_FromStringAndSize(static_cast<const char*>(data), bytes));
-    const PyRef core = own(PyImport_ImportModule("lento._core"));
-    const PyRef rebuild = own(PyObject_GetAttrString(core.get(), "_rebuild"));
+    const PyRef module = own(PyImport_ImportModule("lento._pickle"));
+    const PyRef rebuild = own(PyObject_GetAttrString(module.get(), "tensor"));
     const PyRef shape = own(from_ints(held.shape()));
     return checked(Py_BuildValue("O(sOO)", rebuild.get(), std::string(name(held.dtype())).c_str(), shape.get(), content.get()));
   });

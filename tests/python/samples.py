@@ -114,7 +114,7 @@ def seed_of(text: str) -> np.random.Generator:
 
 # --- tensors ---
 
-_TENSOR = re.compile(r"^\s*(sorted\s+)?([a-z_0-9|]+)\s*\[([0-9,\s]*)\]\s*(?:in\s*[(\[]([^,]+),([^)\]]+)[)\]])?\s*$")
+_TENSOR = re.compile(r"^\s*(sorted\s+)?([a-z_0-9|]+)\s*\[([0-9,\s]*)\]\s*(?:in\s*[(\[]([^,]+),([^)\]]+)[)\]])?\s*(special|distinct)?\s*$")
 
 
 def is_tensor_text(value: Any) -> bool:
@@ -172,6 +172,10 @@ def make_tensor(text: str, dtype: str, rng: np.random.Generator) -> Any:
         product = factor @ np.swapaxes(factor, -1, -2) + shape[-1] * np.eye(shape[-1])
         return product.astype(numpy_dtype(dtype))
     array = random_array(rng, dtype, shape, low, high)
+    if match[6] == "special" and dtype in FLOATING:
+        # Some of the values that make trouble, at places of their own.
+        places = rng.permutation(array.size)[: max(array.size // 3, 1)]
+        array.reshape(-1)[places] = np.resize([np.nan, np.inf, -np.inf, -0.0], places.size).astype(array.dtype)
     return np.sort(array, axis=-1) if match[1] else array
 
 
@@ -284,8 +288,9 @@ def elementwise_calls(op: OpInfo) -> Iterator[Call]:
             rng = seed_of(f"{op.qualified}-{label}-{dtype}")
             made = {}
             for arg, shape in zip(tensors, shapes, strict=True):
-                low, high = _interval(domains.get(arg.name) if isinstance(domains.get(arg.name), str) else None)
-                kind = "bool" if arg.name == "condition" else dtype
+                domain = domains.get(arg.name)
+                kind = domain if domain in DTYPES else dtype
+                low, high = _interval(None if domain in DTYPES else domain)
                 made[arg.name] = random_array(rng, kind, shape, low, high)
             return {a.name: made.get(a.name, others.get(a.name)) for a in op.args}
 
@@ -294,7 +299,7 @@ def elementwise_calls(op: OpInfo) -> Iterator[Call]:
         for label, transform in (("transposed", lambda x: x.T), ("strided", lambda x: x[::2, ::-1])):
             made = arrays(label, [(4, 3)] * count)
             yield Call(op, label, dtype, {k: transform(v) if isinstance(v, np.ndarray) else v for k, v in made.items()})
-        if domains.get("special") is False:
+        if domains.get("special") is False or any(domain in DTYPES for domain in domains.values()):
             continue
         values = special_values(dtype)
         if count == 1:

@@ -147,7 +147,6 @@ def test_array_protocol_of_a_tensor() -> None:
     assert np.array(x, copy=True).tolist() == [1, 2]
     with pytest.raises(ValueError):
         np.array(x, copy=False)
-    assert np.mean(x) == 1.5
     x.numpy()[0] = 5  # a copy: the tensor is a value
     assert x.tolist() == [1, 2]
 
@@ -293,9 +292,12 @@ def test_repr_looks_like_numpys() -> None:
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "bool", "complex128"])
 def test_str_shows_numpys_numbers(dtype: str) -> None:
     data = random_array(seed_of(dtype), dtype, (3, 4), None, None)
-    mine = repr(lento.asarray(data)).replace("tensor(", "").split(", dtype")[0].replace("\n", "").split()
-    theirs = repr(data).replace("array(", "").split(", dtype")[0].replace("\n", "").split()
-    assert "".join(mine).rstrip(")") == "".join(theirs).rstrip(")")
+
+    def numbers(text: str) -> str:
+        return "".join(text.split()).split("(", 1)[1].split(",dtype")[0].rstrip(")")
+
+    assert numbers(repr(lento.asarray(data))) == numbers(repr(data))
+    assert str(lento.asarray(data)) == str(data)
 
 
 def test_signatures_and_docs_are_there() -> None:

@@ -19,12 +19,36 @@ BY_NAME = {op.qualified: op for op in CATALOGUE}
 
 # Ops whose results cannot be compared with an oracle's: each has a test of its own. op → test that covers it.
 TESTED_BY_HAND: dict[str, str] = {
-    # random: test_random.py looks at distributions, seeds and shapes
+    **{
+        f"random.{name}": "test_continuous_distributions"
+        for name in ("uniform", "normal", "exponential", "laplace", "logistic", "gumbel", "cauchy", "lognormal")
+        + ("truncated_normal", "gamma", "uniform_like", "normal_like")
+    },
+    "random.bernoulli": "test_bernoulli",
+    "random.bernoulli_like": "test_bernoulli",
+    "random.randint": "test_randint",
+    "random.randint_like": "test_randint",
+    "random.permutation": "test_permutation_and_shuffle",
+    "random.shuffle": "test_permutation_and_shuffle",
+    "random.choice": "test_choice",
+    "random.categorical": "test_categorical_and_multinomial",
+    "random.multinomial": "test_categorical_and_multinomial",
+    "nn.gumbel_softmax": "test_gumbel_softmax",
+    "linalg.svd": "test_svd",
+    "linalg.eigh": "test_eigh",
+    "linalg.eig": "test_eig",
+    "linalg.eigvals": "test_eig",
+    "prim.svd_factor": "test_svd",
+    "prim.eigh_factor": "test_eigh",
+    "prim.eig_factor": "test_eig",
+    "prim.lu_factor": "test_lu_factor",
+    "prim.strided_update": "test_strided_update",
+    "prim.scatter_axis": "test_scatter_axis",
+    "prim.scatter_nd": "test_scatter_nd",
+    "prim.top_k": "test_top_k",
+    "prim.search_sorted": "test_search_sorted",
+    "prim.flat_nonzero": "test_flat_nonzero",
 }
-
-# NumPy's result is not what the documentation of the op promises, for a reason given here.
-DIFFERS_FROM_NUMPY: dict[str, str] = {}
-
 
 def calls_with(oracle: str) -> list[Call]:
     return [call for op in CATALOGUE if getattr(op, oracle) for call in calls_of(op) if not call.raises]
