@@ -18,7 +18,7 @@ def recording() -> None:
     with lento.scope("activation"):
         y = lento.nn.silu(x * 2 + 1)
     print("nothing is computed yet; this is the recording:\n")
-    print(lento.dump(y))
+    print(lento.dump(y), end="")
     title("2. Reading a value evaluates what it needs")
     print(y)
 

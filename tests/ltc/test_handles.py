@@ -161,3 +161,12 @@ def test_evaluating_early_changes_nothing() -> None:
     same(second, A * B + A)
     same(first, A * B)
     same(third, (A * B + A) * 2)
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"), [(True, "bool"), (3, "int64"), (2.5, "float32"), (1 + 2j, "complex64")], ids=repr
+)
+def test_numbers_become_tensors(number: Any, dtype: str) -> None:
+    x = lento.asarray(number)
+    assert x.shape == () and x.dtype == getattr(lento, dtype)
+    assert x.item() == number
