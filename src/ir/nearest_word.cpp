@@ -1,6 +1,7 @@
 #include "ir/nearest_word.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lento {
 
@@ -35,13 +36,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
   std::string_view nearest;
   if (word.size() > kLongest) return nearest;
-  // Up to one error in three letters.
-  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  // Up to one error in three letters; of equally near words the one of equal length: a swap is the commoner slip.
+  using Rank = std::pair<std::size_t, std::size_t>;
+  Rank least{std::max<std::size_t>(word.size() / 3, 1) + 1, 0};
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongest) continue;
-    const std::size_t errors = distance(word, candidate);
-    if (errors < least) {
-      least = errors;
+    const std::size_t longer = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
+    const Rank rank{distance(word, candidate), longer};
+    if (rank < least) {
+      least = rank;
       nearest = candidate;
     }
   }
