@@ -121,7 +121,8 @@ void Tape::rebuild(std::span<const std::uint8_t> keep, std::span<const Leaf> rep
     set_operands(record, mapped);
     // Columns only move towards the front, so what is still to be read is never overwritten.
     TensorState* handle = handles_[i];
-    new_index[i] = append(record, Source(sources_[i]), handle);
+    next() = record;
+    new_index[i] = commit(Source(sources_[i]), handle);
     if (handle != nullptr) moved(handle, new_index[i]);
   }
 }

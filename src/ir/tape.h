@@ -39,10 +39,18 @@ class Tape {
 
   // --- recording ---
 
-  std::uint32_t append(const Record& record, const Source& source, TensorState* handle) {
+  /// The place of the next record, to be filled in whole and then committed. Filled in place because copying a record
+  /// that was just built elsewhere field by field stalls on store forwarding, twice as long as everything else here.
+  Record& next() {
     if (size_ == capacity_) [[unlikely]] grow();
-    records_[size_] = record;
-    sources_[size_] = source;
+    return records_[size_];
+  }
+  /// Makes the record that was filled in part of the tape; `handle` may be null.
+  std::uint32_t commit(const Source& source, TensorState* handle) {
+    Source& place = sources_[size_];
+    place.unit = source.unit;
+    place.position = source.position;
+    place.scope = source.scope;
     handles_[size_] = handle;
     live_ += handle != nullptr ? 1U : 0U;
     return size_++;

@@ -12,11 +12,11 @@ inline OperandRef tensor_ref(Tape& tape, TensorState& state) {
   return tape.add_leaf(state.buffer.get(), state.dtype, state.shape);
 }
 
-/// Appends a record and makes its handle. Needs the tape's lock.
-inline Tensor append_with_handle(Tape& tape, const Record& record, const Source& source) {
+/// Commits the record that was filled in at tape.next() and makes its handle. Needs the tape's lock.
+inline Tensor commit_with_handle(Tape& tape, const Record& record, const Source& source) {
   Tensor result = Tensor::adopt(make_state(record.dtype, record.shape, tape.device));
   TensorState& state = *result.state();
-  state.index = tape.append(record, source, &state);
+  state.index = tape.commit(source, &state);
   state.tape.store(&tape, std::memory_order_release);
   return result;
 }

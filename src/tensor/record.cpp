@@ -82,16 +82,18 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
           refs = many;
         }
         for (std::size_t i = 0; i < operands.size(); ++i) refs[i] = operand_ref(tape, operands[i]);
-        Record head{.op = op, .dtype = metas[0].dtype, .shape = intern_shape(metas[0].shape), .attrs = attrs};
+        Record& head = tape.next();
+        head = {.op = op, .dtype = metas[0].dtype, .shape = intern_shape(metas[0].shape), .attrs = attrs};
         tape.set_operands(head, refs);
         const Source source = current_source();
-        results[0] = append_with_handle(tape, head, source);
+        results[0] = commit_with_handle(tape, head, source);
         const OperandRef head_ref = OperandRef::record(tape.size() - 1);
         for (std::size_t i = 1; i < metas.size(); ++i) {
-          Record further{.op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
+          Record& further = tape.next();
+          further = {.op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
           further.operands[0] = head_ref;
           further.result_index = static_cast<std::uint32_t>(i);
-          results[i] = append_with_handle(tape, further, source);
+          results[i] = commit_with_handle(tape, further, source);
         }
       }
     }

@@ -39,14 +39,23 @@ Tensor append_fast(Op op, DType dtype, ShapeId shape, TensorState* a, TensorStat
       ~Unlock() { tape.lock.unlock_owner(); }
     } const unlock{tape};
     if (!usable(tape, *a) || (b != nullptr && !usable(tape, *b))) return {};
-    Record record{.op = op, .dtype = dtype, .operand_count = 1, .shape = shape};
-    record.operands[0] = tensor_ref(tape, *a);
-    if (b != nullptr || number != nullptr) {
-      record.operand_count = 2;
-      record.operands[1] = b != nullptr ? tensor_ref(tape, *b) : tape.add_scalar(*number, number_dtype);
-      if (number_first) std::swap(record.operands[0], record.operands[1]);
-    }
-    result = append_with_handle(tape, record, source);
+    OperandRef first = tensor_ref(tape, *a);
+    OperandRef second{};
+    if (b != nullptr) second = tensor_ref(tape, *b);
+    if (number != nullptr) second = tape.add_scalar(*number, number_dtype);
+    if (number_first) std::swap(first, second);
+    Record& record = tape.next();
+    record.op = op;
+    record.dtype = dtype;
+    record.operand_count = b != nullptr || number != nullptr ? 2 : 1;
+    record.shape = shape;
+    record.attrs = {};
+    record.operands[0] = first;
+    record.operands[1] = second;
+    record.operands[2] = {};
+    record.result_index = 0;
+    record.padding = 0;
+    result = commit_with_handle(tape, record, source);
   }
   count_op(op);
   trim_if_long(tape);
