@@ -13,6 +13,7 @@
 namespace lento {
 
 class Tensor;
+class Subscript;
 
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
@@ -23,6 +24,8 @@ class Operand {
  public:
   Operand(const Tensor& tensor, const std::source_location& site = std::source_location::current())
       : tensor_(&tensor), unit_(site.file_name()), position_(site.line()) {}
+  /// A part of a tensor, as in `x[{0}] + 1`.
+  inline Operand(const Subscript& part, const std::source_location& site = std::source_location::current());
   template <Number T>
   Operand(T number, const std::source_location& site = std::source_location::current())
       : scalar_(number), unit_(site.file_name()), position_(site.line()) {}

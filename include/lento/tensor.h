@@ -136,8 +136,9 @@ class LENTO_API Tensor {
 class LENTO_API Subscript {
  public:
   Subscript(Tensor& target, std::vector<Index> index) : target_(target), index_(std::move(index)) {}
-  operator Tensor() const;
-  Tensor get(std::source_location site = std::source_location::current()) const;
+  operator const Tensor&() const;
+  /// The part as it is now; recorded once.
+  const Tensor& get(std::source_location site = std::source_location::current()) const;
   Subscript& operator=(const Operand& value);
   Subscript& operator=(const Subscript& value);
   Subscript& operator+=(const Operand& value);
@@ -148,7 +149,10 @@ class LENTO_API Subscript {
  private:
   Tensor& target_;
   std::vector<Index> index_;
+  mutable Tensor part_;  // undefined until the part is read
 };
+
+inline Operand::Operand(const Subscript& part, const std::source_location& site) : Operand(part.get(site), site) {}
 
 // --- operators, elementwise with broadcasting (clause T3 for the types) ---
 

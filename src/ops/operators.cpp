@@ -94,12 +94,17 @@ Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::
   return get_item(*this, index, site);
 }
 
-Subscript::operator Tensor() const { return get_item(target_, index_, line_of(index_)); }
-Tensor Subscript::get(std::source_location site) const { return get_item(target_, index_, site); }
+Subscript::operator const Tensor&() const { return get(line_of(index_)); }
+
+const Tensor& Subscript::get(std::source_location site) const {
+  if (!part_.defined()) part_ = get_item(target_, index_, site);
+  return part_;
+}
 
 Subscript& Subscript::operator=(const Operand& value) {
   const CallScope scope("setitem", source_of(value));
   target_ = set_item(target_, index_, value);
+  part_ = Tensor();
   return *this;
 }
 Subscript& Subscript::operator=(const Subscript& value) { return *this = Operand(value.get(line_of(index_))); }

@@ -1,0 +1,137 @@
+// The C++ API as its users see it: indexing, reading, printing, and what does not compile.
+#include <lento/lento.h>
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace lento {
+namespace {
+
+// --- wrong use that types can say is a compile error ---
+
+template <class A, class B>
+concept Addable = requires(A a, B b) { a + b; };
+static_assert(Addable<Tensor, Tensor>);
+static_assert(Addable<Tensor, double>);
+static_assert(Addable<int, Tensor>);
+static_assert(Addable<Tensor, std::complex<float>>);
+static_assert(!Addable<Tensor, const char*>);
+static_assert(!Addable<Tensor, std::string>);
+static_assert(!Addable<Tensor, std::vector<float>>);
+
+template <class T>
+concept Readable = requires(const Tensor& x) { x.item<T>(); };
+static_assert(Readable<float>);
+static_assert(!Readable<std::string>);
+static_assert(!Readable<void*>);
+
+static_assert(!std::is_constructible_v<bool, Tensor>, "a tensor's truth is a read: ask for item<bool>()");
+template <class T>
+concept AddableInPlace = requires(Tensor x, T value) { x += value; };
+static_assert(AddableInPlace<float>);
+static_assert(!AddableInPlace<const char*>);
+
+std::vector<float> floats(const Tensor& x) { return x.to_vector<float>(); }
+
+Tensor grid() { return tensor({{1.0F, 2.0F, 3.0F}, {4.0F, 5.0F, 6.0F}}); }
+
+TEST(Indexing, IntegersSlicesEllipsisAndNewAxes) {
+  const Tensor x = grid();
+  EXPECT_EQ(floats(x[{1}]), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(floats(x[{-1, -1}]), (std::vector<float>{6}));
+  EXPECT_EQ(floats(x[{ellipsis, 0}]), (std::vector<float>{1, 4}));
+  EXPECT_EQ(floats(x[{Slice{}, Slice{{}, {}, -1}}]), (std::vector<float>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ((x[{newaxis, ellipsis, newaxis}].shape()), (Shape{1, 2, 3, 1}));
+  EXPECT_EQ(floats(x.slice(1, 1, {})), (std::vector<float>{2, 3, 5, 6}));
+  EXPECT_EQ(floats(x.slice(-1, {}, {}, 2)), (std::vector<float>{1, 3, 4, 6}));
+}
+
+TEST(Indexing, T10_IntegerTensorsAndMasks) {
+  const Tensor x = grid();
+  EXPECT_EQ(floats(x[{tensor({1, 0, -1})}]), (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(floats(x[{tensor({0, 1}), tensor({2, 0})}]), (std::vector<float>{3, 4}));
+  EXPECT_EQ(floats(x[{x > 2.5F}]), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ((x[{scalar_tensor(std::int64_t{1}), 2}].item<float>()), 6.0F);
+}
+
+TEST(Indexing, T6_AssignmentOfEveryKind) {
+  Tensor x = grid();
+  x[{0}] = 0.0F;
+  x[{Slice{}, 2}] = tensor({30.0F, 60.0F});
+  x[{tensor({1}), tensor({0})}] = 40.0F;
+  EXPECT_EQ(floats(x), (std::vector<float>{0, 0, 30, 40, 5, 60}));
+  x[{x == 0.0F}] = -1.0F;
+  EXPECT_EQ(floats(x), (std::vector<float>{-1, -1, 30, 40, 5, 60}));
+  x[{0}] += 1.0F;
+  EXPECT_EQ(floats(x), (std::vector<float>{0, 0, 31, 40, 5, 60}));
+  x[{1}] = x[{0}];
+  EXPECT_EQ(floats(x), (std::vector<float>{0, 0, 31, 0, 0, 31}));
+}
+
+TEST(Indexing, T10_AssigningAScalarThroughAMaskNeedsNoSync) {
+  Tensor x = grid();
+  const Tensor mask = x > 3.0F;
+  const std::uint64_t before = metrics::counter("sync.implicit");
+  x[{mask}] = 0.0F;
+  EXPECT_EQ(metrics::counter("sync.implicit"), before);
+  EXPECT_EQ(floats(x), (std::vector<float>{1, 2, 3, 0, 0, 0}));
+}
+
+TEST(Indexing, PartsTakePartInExpressions) {
+  Tensor x = grid();
+  const Tensor y = x[{0}] + x[{1}] * 10.0F;
+  EXPECT_EQ(floats(y), (std::vector<float>{41, 52, 63}));
+  EXPECT_EQ(floats(exp(x[{0, Slice{0, 0}}])), std::vector<float>{});
+}
+
+TEST(Indexing, T2_ErrorsAreRaisedByTheCall) {
+  const Tensor x = grid();
+  EXPECT_THROW((void)(x[{2}]), IndexError);
+  EXPECT_THROW((void)(x[{0, 0, 0}]), IndexError);
+  EXPECT_THROW((void)(x[{ellipsis, ellipsis}]), IndexError);
+  EXPECT_THROW((void)(x[{tensor({true, false, true})}]), IndexError);
+  EXPECT_THROW((void)(x[{tensor({0.5F})}]), IndexError);
+  EXPECT_THROW((void)x.slice(5, 0, 1), IndexError);
+}
+
+TEST(Reading, T2_AskingForAnotherTypeIsAnError) {
+  const Tensor x = grid();
+  EXPECT_THROW((void)x.to_vector<double>(), DTypeError);
+  EXPECT_THROW((void)x.item<float>(), ValueError);
+  EXPECT_EQ((x[{0, 0}].item<int>()), 1);
+}
+
+TEST(Reading, E8_ReadsOfPendingValuesAreCounted) {
+  const Tensor y = grid() + 1.0F;
+  const std::uint64_t before = metrics::counter("sync.implicit");
+  (void)floats(y);
+  (void)floats(y);
+  EXPECT_EQ(metrics::counter("sync.implicit") - before, 1);
+}
+
+TEST(Printing, LooksLikeNumPy) {
+  std::ostringstream out;
+  out << grid() / 2.0F;
+  EXPECT_EQ(out.str(), "[[0.5 1.  1.5]\n [2.  2.5 3. ]]");
+}
+
+TEST(Creation, RowsMustBeEquallyLong) {
+  EXPECT_THROW((void)tensor({{1, 2}, {3}}), ShapeError);
+  EXPECT_THROW((void)tensor(std::vector<float>{1, 2, 3}, Shape{2, 2}), ShapeError);
+}
+
+TEST(Devices, T2_AnUnknownDeviceNamesTheKnownOnes) {
+  try {
+    (void)Device("abacus");
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("reference:0"), std::string::npos);
+  }
+  EXPECT_EQ(Device("reference").to_string(), "reference:0");
+}
+
+}  // namespace
+}  // namespace lento
