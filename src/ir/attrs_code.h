@@ -1,5 +1,5 @@
-// The flat form of attributes (ir/op.h says how each kind looks): what the generated intern() and decode_…() functions are
-// made of. Both directions are written once, for each C++ type of a member.
+// The flat form of attributes (ir/op.h says how each kind looks): what the generated intern() and decode_…() functions
+// are made of. Both directions are written once, for each C++ type of a member.
 #pragma once
 
 #include <lento/dtype.h>

@@ -15,9 +15,9 @@ std::optional<Op> find_op(std::string_view name) {
 }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"bookkeeping", "elementwise", "creation", "cast",        "reduction",
-                                         "scan",        "index_map",   "gather",   "scatter",     "sort",
-                                         "contraction", "window",      "linalg",   "fft",         "random"};
+  constexpr std::string_view kNames[] = {"bookkeeping", "elementwise", "creation", "cast",    "reduction",
+                                         "scan",        "index_map",   "gather",   "scatter", "sort",
+                                         "contraction", "window",      "linalg",   "fft",     "random"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

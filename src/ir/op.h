@@ -35,9 +35,9 @@ enum class Family : std::uint8_t {
   random,
 };
 
-/// How a record holds an argument. The first five are operands, in the order of the arguments; a list takes what the others
-/// leave, and an op has at most one. The rest are attributes, encoded one after the other as described; an optional
-/// attribute starts with 1 when it is there and is a single 0 when it is not.
+/// How a record holds an argument. The first five are operands, in the order of the arguments; a list takes what the
+/// others leave, and an op has at most one. The rest are attributes, encoded one after the other as described; an
+/// optional attribute starts with 1 when it is there and is a single 0 when it is not.
 enum class ArgKind : std::uint8_t {
   tensor,
   tensor_list,

@@ -33,7 +33,8 @@ const Tensor* tensor_in(const std::optional<T>& argument) {
 /// Throws ValueError with the list of choices unless `given` is one of them; returns which.
 std::size_t find_choice(std::string_view argument, std::string_view given, std::span<const std::string_view> choices);
 
-inline void check_choice(std::string_view argument, std::string_view given, std::initializer_list<std::string_view> choices) {
+inline void check_choice(std::string_view argument, std::string_view given,
+                         std::initializer_list<std::string_view> choices) {
   find_choice(argument, given, {choices.begin(), choices.size()});
 }
 inline void check_choice(std::string_view argument, std::optional<std::string_view> given,
@@ -93,7 +94,9 @@ DType common_float_dtype(const Arguments&... arguments) {
 
 /// Throws DTypeError naming the argument unless the dtype is in the set.
 void check_dtype(std::string_view argument, DType dtype, DTypeSet allowed);
-inline void check_dtype(std::string_view argument, const Tensor& x, DTypeSet allowed) { check_dtype(argument, x.dtype(), allowed); }
+inline void check_dtype(std::string_view argument, const Tensor& x, DTypeSet allowed) {
+  check_dtype(argument, x.dtype(), allowed);
+}
 inline void check_dtype(std::string_view argument, const Operand& x, DTypeSet allowed) {
   check_dtype(argument, x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar()), allowed);
 }

@@ -108,10 +108,10 @@ std::string camel(std::string_view snake) {
 
 std::string cpp_identifier(std::string_view word) {
   static const std::array<std::string_view, 40> kKeywords = {
-      "and",    "auto",     "bool",   "break",  "case",   "catch",    "char",   "class",  "const",   "continue",
-      "default", "delete",  "do",     "double", "else",   "enum",     "explicit", "export", "false",  "float",
-      "for",    "if",       "int",    "long",   "new",    "not",      "operator", "or",    "private", "public",
-      "return", "short",    "signed", "static", "struct", "template", "this",   "true",   "union",   "unsigned"};
+      "and",     "auto",   "bool",   "break",  "case",   "catch",    "char",     "class",  "const",   "continue",
+      "default", "delete", "do",     "double", "else",   "enum",     "explicit", "export", "false",   "float",
+      "for",     "if",     "int",    "long",   "new",    "not",      "operator", "or",     "private", "public",
+      "return",  "short",  "signed", "static", "struct", "template", "this",     "true",   "union",   "unsigned"};
   std::string result;
   for (const char c : word) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (result.empty() || std::isdigit(static_cast<unsigned char>(result.front()))) result.insert(0, "_");
@@ -146,7 +146,8 @@ std::string cpp_element_type(std::string_view dtype) {
 std::string cpp_dtype_set(const DtypeRule& rule) {
   std::string result;
   for (const std::string& word : rule.classes) {
-    const bool is_class = std::any_of(kDtypeClasses.begin(), kDtypeClasses.end(), [&](const auto& each) { return each.first == word; });
+    const bool is_class =
+        std::any_of(kDtypeClasses.begin(), kDtypeClasses.end(), [&](const auto& each) { return each.first == word; });
     if (!result.empty()) result += " | ";
     result += is_class ? "k" + camel(word) : fmt::format("dtype_bit({})", cpp_dtype(word));
   }
@@ -156,17 +157,36 @@ std::string cpp_dtype_set(const DtypeRule& rule) {
 std::string value_type(const ArgType& type) {
   std::string result;
   switch (type.kind) {
-    case ArgKind::tensor: result = type.list ? "std::vector<Tensor>" : "Tensor"; break;
-    case ArgKind::operand: result = "Operand"; break;
-    case ArgKind::number: result = type.list ? "std::vector<Scalar>" : "Scalar"; break;
-    case ArgKind::integer: result = type.list ? "Ints" : "std::int64_t"; break;
-    case ArgKind::floating: result = "double"; break;
-    case ArgKind::boolean: result = "bool"; break;
-    case ArgKind::dtype: result = "DType"; break;
-    case ArgKind::device: result = "Device"; break;
+    case ArgKind::tensor:
+      result = type.list ? "std::vector<Tensor>" : "Tensor";
+      break;
+    case ArgKind::operand:
+      result = "Operand";
+      break;
+    case ArgKind::number:
+      result = type.list ? "std::vector<Scalar>" : "Scalar";
+      break;
+    case ArgKind::integer:
+      result = type.list ? "Ints" : "std::int64_t";
+      break;
+    case ArgKind::floating:
+      result = "double";
+      break;
+    case ArgKind::boolean:
+      result = "bool";
+      break;
+    case ArgKind::dtype:
+      result = "DType";
+      break;
+    case ArgKind::device:
+      result = "Device";
+      break;
     case ArgKind::choice:
-    case ArgKind::string: result = "std::string_view"; break;
-    case ArgKind::generator: return "Generator*";
+    case ArgKind::string:
+      result = "std::string_view";
+      break;
+    case ArgKind::generator:
+      return "Generator*";
   }
   return type.optional ? fmt::format("std::optional<{}>", result) : result;
 }
@@ -174,7 +194,8 @@ std::string value_type(const ArgType& type) {
 std::string param_type(const Arg& arg) {
   const std::string type = value_type(arg.type);
   const ArgKind kind = arg.type.kind;
-  const bool by_reference = arg.type.list || kind == ArgKind::tensor || kind == ArgKind::operand || kind == ArgKind::number;
+  const bool by_reference =
+      arg.type.list || kind == ArgKind::tensor || kind == ArgKind::operand || kind == ArgKind::number;
   return by_reference ? fmt::format("const {}&", type) : type;
 }
 
@@ -195,25 +216,37 @@ std::string cpp_default(const Arg& arg) {
     return arg.type.optional ? (arg.type.kind == ArgKind::integer ? "Ints" : "std::vector<Scalar>") + list : list;
   }
   switch (arg.type.kind) {
-    case ArgKind::number: return arg.type.optional ? fmt::format("Scalar({})", number(value)) : number(value);
+    case ArgKind::number:
+      return arg.type.optional ? fmt::format("Scalar({})", number(value)) : number(value);
     case ArgKind::operand:
-    case ArgKind::floating: return number(value);
-    case ArgKind::dtype: return cpp_dtype(value);
+    case ArgKind::floating:
+      return number(value);
+    case ArgKind::dtype:
+      return cpp_dtype(value);
     case ArgKind::choice:
-    case ArgKind::string: return cpp_string(value);
-    default: return value;
+    case ArgKind::string:
+      return cpp_string(value);
+    default:
+      return value;
   }
 }
 
 std::string return_type(const Entry& entry) {
   switch (entry.returns) {
-    case Returns::tensor: return "Tensor";
-    case Returns::named: return camel(entry.name) + "Result";
-    case Returns::list: return "std::vector<Tensor>";
-    case Returns::boolean: return "bool";
-    case Returns::integer: return "std::int64_t";
-    case Returns::integers: return "Ints";
-    case Returns::dtype: return "DType";
+    case Returns::tensor:
+      return "Tensor";
+    case Returns::named:
+      return camel(entry.name) + "Result";
+    case Returns::list:
+      return "std::vector<Tensor>";
+    case Returns::boolean:
+      return "bool";
+    case Returns::integer:
+      return "std::int64_t";
+    case Returns::integers:
+      return "Ints";
+    case Returns::dtype:
+      return "DType";
   }
   return "";
 }
@@ -221,11 +254,14 @@ std::string return_type(const Entry& entry) {
 std::string attrs_type(const Entry& entry) { return camel(entry.name) + "Attrs"; }
 
 std::string member_type(const Arg& arg) {
-  if (arg.type.kind == ArgKind::choice) return arg.type.optional ? fmt::format("std::optional<{}>", camel(arg.name)) : camel(arg.name);
+  if (arg.type.kind == ArgKind::choice)
+    return arg.type.optional ? fmt::format("std::optional<{}>", camel(arg.name)) : camel(arg.name);
   return value_type(arg.type);
 }
 
-std::string choices_name(const Entry& entry, const Arg& arg) { return fmt::format("k{}{}Choices", camel(entry.name), camel(arg.name)); }
+std::string choices_name(const Entry& entry, const Arg& arg) {
+  return fmt::format("k{}{}Choices", camel(entry.name), camel(arg.name));
+}
 
 bool takes_site(const Entry& entry) { return entry.args.empty() || entry.args.front().type.kind != ArgKind::operand; }
 
@@ -233,11 +269,14 @@ std::vector<std::string> public_parameters(const Entry& entry, bool declare, boo
   std::vector<std::string> result;
   for (std::size_t i = method ? 1 : 0; i < entry.args.size(); ++i) {
     const Arg& arg = entry.args[i];
-    result.push_back(fmt::format("{} {}{}", param_type(arg), arg.name, declare && arg.value ? " = " + cpp_default(arg) : ""));
+    result.push_back(
+        fmt::format("{} {}{}", param_type(arg), arg.name, declare && arg.value ? " = " + cpp_default(arg) : ""));
   }
   // A method of an op that starts with operands gets its site from the next operand, if there is one.
-  const bool site = method ? takes_site(entry) || entry.args.size() < 2 || entry.args[1].type.kind != ArgKind::operand : takes_site(entry);
-  if (site) result.push_back(fmt::format("std::source_location site{}", declare ? " = std::source_location::current()" : ""));
+  const bool site = method ? takes_site(entry) || entry.args.size() < 2 || entry.args[1].type.kind != ArgKind::operand
+                           : takes_site(entry);
+  if (site)
+    result.push_back(fmt::format("std::source_location site{}", declare ? " = std::source_location::current()" : ""));
   return result;
 }
 

@@ -44,15 +44,16 @@ std::string cpp_dtype(std::string_view name);          ///< bool → DType::bool
 std::string cpp_element_type(std::string_view dtype);  ///< float32 → float, complex64 → std::complex<float>
 std::string cpp_dtype_set(const DtypeRule& rule);      ///< kFloating | kComplex
 
-std::string param_type(const Arg& arg);                    ///< const std::optional<Ints>&
-std::string value_type(const ArgType& type);               ///< std::optional<Ints>
-std::string cpp_default(const Arg& arg);                   ///< std::nullopt
-std::string return_type(const Entry& entry);               ///< Tensor, TopkResult, std::vector<Tensor>
-std::string attrs_type(const Entry& entry);                ///< TakeAxisAttrs
-std::string member_type(const Arg& arg);                   ///< of an attribute in its struct; choices: Mode
+std::string param_type(const Arg& arg);                        ///< const std::optional<Ints>&
+std::string value_type(const ArgType& type);                   ///< std::optional<Ints>
+std::string cpp_default(const Arg& arg);                       ///< std::nullopt
+std::string return_type(const Entry& entry);                   ///< Tensor, TopkResult, std::vector<Tensor>
+std::string attrs_type(const Entry& entry);                    ///< TakeAxisAttrs
+std::string member_type(const Arg& arg);                       ///< of an attribute in its struct; choices: Mode
 std::string choices_name(const Entry& entry, const Arg& arg);  ///< kPutAlongAxisModes: the constant with its words
 
-/// True when the function's last parameter is the call site: always, except when an Operand that carries it comes first.
+/// True when the function's last parameter is the call site: always, except when an Operand that carries it comes
+/// first.
 bool takes_site(const Entry& entry);
 
 /// Parameters of the public function; `declare` adds defaults. Without the first one for a method.

@@ -8,17 +8,26 @@ namespace {
 
 const char* kind_name(const ArgType& type) {
   switch (type.kind) {
-    case ArgKind::tensor: return type.list ? "tensor_list" : "tensor";
-    case ArgKind::operand: return "operand";
-    case ArgKind::number: return type.list ? "number_list" : "number";
-    case ArgKind::integer: return type.list ? "ints" : "int_";
-    case ArgKind::floating: return "float_";
-    case ArgKind::boolean: return "bool_";
-    case ArgKind::dtype: return "dtype";
-    case ArgKind::choice: return "choice";
+    case ArgKind::tensor:
+      return type.list ? "tensor_list" : "tensor";
+    case ArgKind::operand:
+      return "operand";
+    case ArgKind::number:
+      return type.list ? "number_list" : "number";
+    case ArgKind::integer:
+      return type.list ? "ints" : "int_";
+    case ArgKind::floating:
+      return "float_";
+    case ArgKind::boolean:
+      return "bool_";
+    case ArgKind::dtype:
+      return "dtype";
+    case ArgKind::choice:
+      return "choice";
     case ArgKind::device:
     case ArgKind::string:
-    case ArgKind::generator: return "device";
+    case ArgKind::generator:
+      return "device";
   }
   return "";
 }
@@ -79,7 +88,8 @@ std::string op_table(const Catalogue& catalogue) {
   w.add("{.name = \"leaf\", .family = Family::bookkeeping},");
   w.add("{.name = \"result\", .family = Family::bookkeeping},");
   for (const Entry* entry : primitives) {
-    std::vector<std::string> fields = {fmt::format(".name = \"{}\"", entry->name), fmt::format(".family = Family::{}", entry->family)};
+    std::vector<std::string> fields = {fmt::format(".name = \"{}\"", entry->name),
+                                       fmt::format(".family = Family::{}", entry->family)};
     if (entry->results.size() > 1) fields.push_back(fmt::format(".result_count = {}", entry->results.size()));
     if (!entry->args.empty()) fields.push_back(fmt::format(".args = k{}Args", camel(entry->name)));
     if (entry->elementwise()) fields.push_back(fmt::format(".rule = &rules::{}", cpp_identifier(entry->name)));
@@ -98,8 +108,9 @@ std::string op_table(const Catalogue& catalogue) {
 
 std::string attrs_header(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("The structural arguments of each primitive as a struct, interned as a flat list of integers in the order of the "
-                    "members (ir/attrs_code.h)."));
+  w.add(file_header(
+      "The structural arguments of each primitive as a struct, interned as a flat list of integers in the order of the "
+      "members (ir/attrs_code.h)."));
   w.add("#pragma once");
   w.line();
   w.add("#include <lento/dtype.h>");
@@ -164,7 +175,8 @@ std::string attrs_source(const Catalogue& catalogue) {
     }
     w.line();
     w.line("// {}: {}", entry->origin, entry->name);
-    w.wrapped(fmt::format("AttrsId intern(const {}& attrs) {{ return encode_attrs(", attrs_type(*entry)), members, "); }");
+    w.wrapped(fmt::format("AttrsId intern(const {}& attrs) {{ return encode_attrs(", attrs_type(*entry)), members,
+              "); }");
     w.line();
     w.line("{} decode_{}(AttrsId id) {{", attrs_type(*entry), entry->name);
     w.indent();
@@ -182,7 +194,7 @@ std::string attrs_source(const Catalogue& catalogue) {
 std::string infer_parameters_and_type(const Entry& entry, std::vector<std::string>& parameters) {
   for (const Arg& arg : entry.args) {
     if (!arg.type.is_tensor()) continue;
-    parameters.push_back(arg.type.list ? fmt::format("std::span<const Meta> {}", arg.name)
+    parameters.push_back(arg.type.list       ? fmt::format("std::span<const Meta> {}", arg.name)
                          : arg.type.optional ? fmt::format("const Meta* {}", arg.name)
                                              : fmt::format("const Meta& {}", arg.name));
   }
@@ -195,12 +207,23 @@ std::string rule_literal(const Entry& entry) {
   std::vector<std::string> fields = {fmt::format(".allowed = {}", cpp_dtype_set(rule))};
   switch (rule.result) {
     case ResultRule::same:
-    case ResultRule::promote: break;
-    case ResultRule::floating: fields.push_back(".to_float = true"); break;
-    case ResultRule::boolean: fields.push_back(".result = ElementwiseRule::Result::fixed"); break;
-    case ResultRule::real: fields.push_back(".result = ElementwiseRule::Result::real"); break;
-    case ResultRule::complex: fields.push_back(".result = ElementwiseRule::Result::complex"); break;
-    case ResultRule::fixed: fields.push_back(fmt::format(".result = ElementwiseRule::Result::fixed, .fixed = {}", cpp_dtype(rule.fixed))); break;
+    case ResultRule::promote:
+      break;
+    case ResultRule::floating:
+      fields.push_back(".to_float = true");
+      break;
+    case ResultRule::boolean:
+      fields.push_back(".result = ElementwiseRule::Result::fixed");
+      break;
+    case ResultRule::real:
+      fields.push_back(".result = ElementwiseRule::Result::real");
+      break;
+    case ResultRule::complex:
+      fields.push_back(".result = ElementwiseRule::Result::complex");
+      break;
+    case ResultRule::fixed:
+      fields.push_back(fmt::format(".result = ElementwiseRule::Result::fixed, .fixed = {}", cpp_dtype(rule.fixed)));
+      break;
   }
   if (!rule.mentions(entry.args.front().name)) fields.push_back(".leading_condition = true");
   return fmt::format("{{{}}}", fmt::join(fields, ", "));
@@ -208,8 +231,10 @@ std::string rule_literal(const Entry& entry) {
 
 std::string infer_header(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("Shape and dtype inference: the functions written by hand in ir/infer_<family>.cpp, which check their operands and "
-                    "normalise the attributes, and the rules of the elementwise ops."));
+  w.add(
+      file_header("Shape and dtype inference: the functions written by hand in ir/infer_<family>.cpp, which check "
+                  "their operands and "
+                  "normalise the attributes, and the rules of the elementwise ops."));
   w.add("#pragma once");
   w.line();
   w.add("#include \"ir/attrs.gen.h\"");
@@ -238,8 +263,12 @@ std::string infer_header(const Catalogue& catalogue) {
     w.wrapped(fmt::format("LENTO_API {} infer_{}(", type, entry->name), parameters, ");");
   }
   w.line();
-  w.add("/// Infers the results of a record from its tensor operands (numbers are left out), for the verifier. `results` has one");
-  w.add("/// element for each result and comes in as recorded: an elementwise op without any tensor keeps its dtype from there.");
+  w.add(
+      "/// Infers the results of a record from its tensor operands (numbers are left out), for the verifier. `results` "
+      "has one");
+  w.add(
+      "/// element for each result and comes in as recorded: an elementwise op without any tensor keeps its dtype from "
+      "there.");
   w.add("LENTO_API void infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);");
   w.line();
   w.add("}  // namespace lento");

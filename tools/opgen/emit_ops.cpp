@@ -29,8 +29,10 @@ void close_namespace(Writer& w, const std::string& space) {
 
 std::string ops_header(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("The op functions. Each takes tensors and returns at once: it checks its arguments, records what is to be computed, "
-                    "and throws when shapes, dtypes or arguments are wrong."));
+  w.add(
+      file_header("The op functions. Each takes tensors and returns at once: it checks its arguments, records what is "
+                  "to be computed, "
+                  "and throws when shapes, dtypes or arguments are wrong."));
   w.add("#pragma once");
   w.line();
   w.add("#include <lento/export.h>");
@@ -56,10 +58,12 @@ std::string ops_header(const Catalogue& catalogue) {
     w.add("};");
   }
   for (const std::string& space : kSpaces) {
-    const bool any = std::any_of(catalogue.entries.begin(), catalogue.entries.end(), [&](const Entry& e) { return e.space == space; });
+    const bool any = std::any_of(catalogue.entries.begin(), catalogue.entries.end(),
+                                 [&](const Entry& e) { return e.space == space; });
     if (!any) continue;
     w.line();
-    if (space == "prim") w.add("/// The primitives behind the public functions: what a backend runs. Arguments are not converted.");
+    if (space == "prim")
+      w.add("/// The primitives behind the public functions: what a backend runs. Arguments are not converted.");
     open_namespace(w, space);
     for (const Entry& entry : catalogue.entries) {
       if (entry.space != space) continue;
@@ -101,7 +105,8 @@ std::string ops_header(const Catalogue& catalogue) {
 
 std::string method_declarations(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("The ops that are methods of Tensor, with the tensor as their first argument; included inside of the class."));
+  w.add(file_header(
+      "The ops that are methods of Tensor, with the tensor as their first argument; included inside of the class."));
   w.indent();
   for (const Entry& entry : catalogue.entries) {
     if (entry.method.empty()) continue;
@@ -136,7 +141,8 @@ std::string method_definitions(const Catalogue& catalogue) {
     if (!operand_first) arguments.push_back("site");
     w.line();
     w.line("// {}: {}", entry.origin, entry.name);
-    w.wrapped(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true), ") const {");
+    w.wrapped(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
+              ") const {");
     w.indent();
     w.wrapped(fmt::format("return {}(", entry.qualified()), arguments, ");");
     w.dedent();
@@ -155,8 +161,9 @@ std::vector<std::string> composite_parameters(const Entry& entry) {
 
 std::string composites_header(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("What the composites do, once their wrappers have checked and converted the arguments. Those without a `compose` "
-                    "expression are written by hand in src/ops/."));
+  w.add(file_header(
+      "What the composites do, once their wrappers have checked and converted the arguments. Those without a `compose` "
+      "expression are written by hand in src/ops/."));
   w.add("#pragma once");
   w.line();
   w.add("#include <lento/ops.gen.h>");
@@ -186,7 +193,8 @@ void elementwise_function(Writer& w, const Entry& entry) {
   } else {
     std::vector<std::string> list;
     for (const Arg& arg : entry.args) {
-      list.push_back(arg.type.kind == ArgKind::tensor && takes_site(entry) ? fmt::format("Operand({}, site)", arg.name) : arg.name);
+      list.push_back(arg.type.kind == ArgKind::tensor && takes_site(entry) ? fmt::format("Operand({}, site)", arg.name)
+                                                                           : arg.name);
     }
     body = fmt::format("record_elementwise(Op::{0}, rules::{0}, {{{1}}})", op, fmt::join(list, ", "));
   }
@@ -198,7 +206,8 @@ void elementwise_function(Writer& w, const Entry& entry) {
 }
 
 std::string ops_includes() {
-  return "#include <lento/ops.gen.h>\n\n#include \"ir/attrs.gen.h\"\n#include \"ir/infer.gen.h\"\n#include \"ir/op.gen.h\"\n"
+  return "#include <lento/ops.gen.h>\n\n#include \"ir/attrs.gen.h\"\n#include \"ir/infer.gen.h\"\n#include "
+         "\"ir/op.gen.h\"\n"
          "#include \"ops/wrapper.h\"\n#include \"tensor/record.h\"\n";
 }
 
@@ -241,7 +250,8 @@ void open_call(Writer& w, const Entry& entry) {
 /// The attribute's value from the function's argument.
 std::string attribute_value(const Entry& entry, const Arg& arg) {
   if (arg.type.kind != ArgKind::choice) return arg.name;
-  return fmt::format("choose<{}::{}>(\"{}\", {}, {})", attrs_type(entry), camel(arg.name), arg.name, arg.name, choices_name(entry, arg));
+  return fmt::format("choose<{}::{}>(\"{}\", {}, {})", attrs_type(entry), camel(arg.name), arg.name, arg.name,
+                     choices_name(entry, arg));
 }
 
 void primitive_function(Writer& w, const Entry& entry) {
@@ -253,7 +263,8 @@ void primitive_function(Writer& w, const Entry& entry) {
   for (const Arg& arg : entry.args) {
     if (arg.type.kind == ArgKind::device) device = &arg;
     if (arg.type.is_operand() && arg.type.list) list = true;
-    if (entry.has_dtype && arg.type.is_tensor() && entry.dtype.mentions(arg.name) && entry.dtype.dtypes != dtype_set("any")) {
+    if (entry.has_dtype && arg.type.is_tensor() && entry.dtype.mentions(arg.name) &&
+        entry.dtype.dtypes != dtype_set("any")) {
       w.line("check_dtype(\"{0}\", {0}, {1});", arg.name, cpp_dtype_set(entry.dtype));
     }
   }
@@ -272,7 +283,8 @@ void primitive_function(Writer& w, const Entry& entry) {
     attrs = "intern(attrs)";
   }
   const bool several = entry.results.size() > 1;
-  w.wrapped(fmt::format("const {} meta{} = infer_{}(", several ? "auto" : "Meta", several ? "s" : "", entry.name), metas, ");");
+  w.wrapped(fmt::format("const {} meta{} = infer_{}(", several ? "auto" : "Meta", several ? "s" : "", entry.name),
+            metas, ");");
   const auto number_dtype = [&](const Arg& arg) -> std::string {
     if (!arg.type.number_dtype.empty()) return cpp_dtype(arg.type.number_dtype);
     return arg.type.list ? "DType::int64" : several ? "metas[0].dtype" : "meta.dtype";
@@ -282,7 +294,8 @@ void primitive_function(Writer& w, const Entry& entry) {
   for (const Arg& arg : entry.args) {
     tensors = tensors || arg.type.is_tensor();
     if (arg.type.is_tensor()) items.push_back(arg.name);
-    if (arg.type.kind == ArgKind::number) items.push_back(fmt::format("RecordOperand::number({}, {})", arg.name, number_dtype(arg)));
+    if (arg.type.kind == ArgKind::number)
+      items.push_back(fmt::format("RecordOperand::number({}, {})", arg.name, number_dtype(arg)));
   }
   std::string operands = fmt::format("{{{}}}", fmt::join(items, ", "));
   if (list) {
@@ -296,7 +309,8 @@ void primitive_function(Writer& w, const Entry& entry) {
     w.line("const RecordOperand operands[] = {};", operands);
     operands = "operands";
   }
-  std::vector<std::string> arguments = {fmt::format("Op::{}", cpp_identifier(entry.name)), several ? "metas" : "meta", operands, attrs};
+  std::vector<std::string> arguments = {fmt::format("Op::{}", cpp_identifier(entry.name)), several ? "metas" : "meta",
+                                        operands, attrs};
   if (several) {
     w.wrapped("std::vector<Tensor> all = record_multi(", arguments, ");");
     std::vector<std::string> moved;
@@ -305,7 +319,8 @@ void primitive_function(Writer& w, const Entry& entry) {
   } else if (tensors) {
     w.wrapped("return record(", arguments, ");");
   } else {
-    arguments.insert(arguments.begin(), device != nullptr ? fmt::format("{}.value_or(Device())", device->name) : "Device()");
+    arguments.insert(arguments.begin(),
+                     device != nullptr ? fmt::format("{}.value_or(Device())", device->name) : "Device()");
     w.wrapped("return record_on(", arguments, ");");
   }
   w.dedent();
@@ -361,8 +376,11 @@ void composite_function(Writer& w, const Entry& entry) {
   }
   std::vector<std::string> arguments;
   for (const Arg& arg : entry.args) {
-    const bool cast = converts && entry.dtype.mentions(arg.name) && (arg.type.kind == ArgKind::tensor || arg.type.kind == ArgKind::operand);
-    const char* function = arg.type.kind == ArgKind::tensor ? "cast" : arg.type.optional ? "CastOptionalOperand" : "CastOperand";
+    const bool cast = converts && entry.dtype.mentions(arg.name) &&
+                      (arg.type.kind == ArgKind::tensor || arg.type.kind == ArgKind::operand);
+    const char* function = arg.type.kind == ArgKind::tensor ? "cast"
+                           : arg.type.optional              ? "CastOptionalOperand"
+                                                            : "CastOperand";
     arguments.push_back(cast ? fmt::format("{}({}, common)", function, arg.name) : arg.name);
   }
   w.wrapped(fmt::format("return composite::{}(", entry.name), arguments, ");");
@@ -372,7 +390,8 @@ void composite_function(Writer& w, const Entry& entry) {
 
 std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
   Writer w;
-  w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.", shard + 1, kShards)));
+  w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.",
+                                shard + 1, kShards)));
   w.add("#include \"ops/composites.gen.h\"");
   w.line();
   w.add("#include \"ops/wrapper.h\"");

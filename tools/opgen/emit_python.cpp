@@ -1,4 +1,5 @@
-// python/: a function with the fast calling convention for each op (python/src/arguments.h says how), and the table of names.
+// python/: a function with the fast calling convention for each op (python/src/arguments.h says how), and the table of
+// names.
 #include <sstream>
 
 #include "cpp.h"
@@ -9,23 +10,35 @@ namespace lento::opgen {
 
 namespace {
 
-std::string thunk_name(const Entry& entry) { return fmt::format("py_{}{}", entry.space.empty() ? "" : entry.space + "_", entry.name); }
+std::string thunk_name(const Entry& entry) {
+  return fmt::format("py_{}{}", entry.space.empty() ? "" : entry.space + "_", entry.name);
+}
 
 std::string constant_name(const Entry& entry) { return fmt::format("k{}{}", camel(entry.space), camel(entry.name)); }
 
 const char* kind_word(const ArgType& type) {
   switch (type.kind) {
-    case ArgKind::tensor: return type.list ? "tensors" : "tensor";
-    case ArgKind::operand: return "operand";
-    case ArgKind::number: return type.list ? "numbers" : "number";
-    case ArgKind::integer: return type.list ? "integers" : "integer";
-    case ArgKind::floating: return "real";
-    case ArgKind::boolean: return "boolean";
-    case ArgKind::dtype: return "dtype";
-    case ArgKind::device: return "device";
+    case ArgKind::tensor:
+      return type.list ? "tensors" : "tensor";
+    case ArgKind::operand:
+      return "operand";
+    case ArgKind::number:
+      return type.list ? "numbers" : "number";
+    case ArgKind::integer:
+      return type.list ? "integers" : "integer";
+    case ArgKind::floating:
+      return "real";
+    case ArgKind::boolean:
+      return "boolean";
+    case ArgKind::dtype:
+      return "dtype";
+    case ArgKind::device:
+      return "device";
     case ArgKind::choice:
-    case ArgKind::string: return "string";
-    case ArgKind::generator: return "generator";
+    case ArgKind::string:
+      return "string";
+    case ArgKind::generator:
+      return "generator";
   }
   return "";
 }
@@ -33,7 +46,9 @@ const char* kind_word(const ArgType& type) {
 /// x.reshape(2, 3) as well as x.reshape((2, 3)): the list of a method that no positional argument follows.
 bool variadic(const Entry& entry, std::size_t index) {
   const Arg& arg = entry.args[index];
-  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || arg.value || arg.keyword_only) return false;
+  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || arg.value ||
+      arg.keyword_only)
+    return false;
   return entry.args.size() == 2 || entry.args[2].keyword_only;
 }
 
@@ -73,15 +88,27 @@ std::string docstring(const Entry& entry) {
   }
   text += "\nReturns\n-------\n";
   switch (entry.returns) {
-    case Returns::tensor: text += "Tensor\n"; break;
+    case Returns::tensor:
+      text += "Tensor\n";
+      break;
     case Returns::named:
       for (const std::string& result : entry.results) text += fmt::format("{} : Tensor\n", result);
       break;
-    case Returns::list: text += "tuple of Tensors\n"; break;
-    case Returns::boolean: text += "bool\n"; break;
-    case Returns::integer: text += "int\n"; break;
-    case Returns::integers: text += "tuple of ints\n"; break;
-    case Returns::dtype: text += "dtype\n"; break;
+    case Returns::list:
+      text += "tuple of Tensors\n";
+      break;
+    case Returns::boolean:
+      text += "bool\n";
+      break;
+    case Returns::integer:
+      text += "int\n";
+      break;
+    case Returns::integers:
+      text += "tuple of ints\n";
+      break;
+    case Returns::dtype:
+      text += "dtype\n";
+      break;
   }
   if (entry.has_dtype) text += fmt::format("\nNotes\n-----\nDtypes: {}\n", entry.dtype.text);
   if (!entry.see.empty()) text += fmt::format("\nSee also\n--------\n{}\n", entry.see);
@@ -108,7 +135,8 @@ void function(Writer& w, const Entry& entry) {
     std::vector<std::string> items;
     for (std::size_t i = 0; i < entry.args.size(); ++i) {
       const std::string bits = flags(entry, i);
-      items.push_back(fmt::format("{{\"{}\", Kind::{}{}}}", entry.args[i].name, kind_word(entry.args[i].type), bits.empty() ? "" : ", " + bits));
+      items.push_back(fmt::format("{{\"{}\", Kind::{}{}}}", entry.args[i].name, kind_word(entry.args[i].type),
+                                  bits.empty() ? "" : ", " + bits));
     }
     w.wrapped(fmt::format("Parameter {}Parameters[] = {{", constant), items, "};");
     parameters = constant + "Parameters";
@@ -128,7 +156,8 @@ void function(Writer& w, const Entry& entry) {
   w.dedent();
   w.dedent();
   w.line();
-  w.line("PyObject* {}(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {{", thunk_name(entry));
+  w.line("PyObject* {}(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {{",
+         thunk_name(entry));
   w.indent();
   const bool unused = entry.args.empty() && entry.returns != Returns::named;
   w.line("return call({}, self, args, count, names, [](const Arguments&{}) {{", constant, unused ? "" : " a");
@@ -160,7 +189,10 @@ void export_rows(Writer& w, const Entry& entry) {
   }
   if (!entry.method.empty()) names.emplace_back("Tensor", entry.method);
   for (const auto& [space, name] : names) {
-    w.wrapped("{", {cpp_string(space), cpp_string(name), thunk_name(entry), cpp_string(python_signature(entry, true)), constant_name(entry) + "Doc"}, "},");
+    w.wrapped("{",
+              {cpp_string(space), cpp_string(name), thunk_name(entry), cpp_string(python_signature(entry, true)),
+               constant_name(entry) + "Doc"},
+              "},");
   }
 }
 

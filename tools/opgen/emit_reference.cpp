@@ -19,7 +19,8 @@ std::vector<std::string> kernel_parameters(const Entry& entry) {
     result.push_back("const Array& out");
   }
   for (const Arg& arg : entry.args) {
-    if (arg.type.is_tensor()) result.push_back(fmt::format("{} {}", arg.type.list ? "std::span<const Array>" : "const Array&", arg.name));
+    if (arg.type.is_tensor())
+      result.push_back(fmt::format("{} {}", arg.type.list ? "std::span<const Array>" : "const Array&", arg.name));
     if (arg.type.kind == ArgKind::number) {
       result.push_back(fmt::format("{} {}", arg.type.list ? "std::span<const Scalar>" : "const Scalar&", arg.name));
     }
@@ -30,8 +31,9 @@ std::vector<std::string> kernel_parameters(const Entry& entry) {
 
 std::string kernels_header(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("The reference kernels: one function for each primitive that is not elementwise, written by hand in "
-                    "backends/reference/<family>.cpp, and the inner loops of the elementwise ones."));
+  w.add(
+      file_header("The reference kernels: one function for each primitive that is not elementwise, written by hand in "
+                  "backends/reference/<family>.cpp, and the inner loops of the elementwise ones."));
   w.add("#pragma once");
   w.line();
   w.add("#include \"backends/reference/dispatch.h\"");
@@ -52,7 +54,9 @@ std::string kernels_header(const Catalogue& catalogue) {
   w.add("/// Computes the results of one record. Throws when the data does not fit, such as an index out of range.");
   w.add("void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);");
   w.line();
-  w.add("/// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that dtype.");
+  w.add(
+      "/// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that "
+      "dtype.");
   w.add("ElementwiseLoop find_elementwise(Op op, DType compute);");
   w.line();
   w.add("}  // namespace lento::reference");
@@ -68,7 +72,8 @@ std::string kernels_source(const Catalogue& catalogue) {
   w.line();
   w.add("namespace lento::reference {");
   w.line();
-  for (std::size_t shard = 0; shard < kShards; ++shard) w.line("void add_elementwise_loops_{}(ElementwiseTable& table);", shard);
+  for (std::size_t shard = 0; shard < kShards; ++shard)
+    w.line("void add_elementwise_loops_{}(ElementwiseTable& table);", shard);
   w.line();
   w.add("ElementwiseLoop find_elementwise(Op op, DType compute) {");
   w.add("  static const ElementwiseTable kTable = [] {");
@@ -86,7 +91,8 @@ std::string kernels_source(const Catalogue& catalogue) {
   for (const Entry* entry : catalogue.primitives()) {
     if (entry->elementwise()) continue;
     std::vector<std::string> arguments;
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, entry->results.size()); ++i) arguments.push_back(fmt::format("outs[{}]", i));
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, entry->results.size()); ++i)
+      arguments.push_back(fmt::format("outs[{}]", i));
     std::size_t fixed = 0;
     for (const Arg& arg : entry->args) {
       if (arg.type.is_operand() && !arg.type.list) ++fixed;
@@ -97,11 +103,13 @@ std::string kernels_source(const Catalogue& catalogue) {
       if (!arg.type.is_operand()) continue;
       const bool tensor = arg.type.is_tensor();
       if (arg.type.list) {
-        arguments.push_back(fmt::format("{}(arguments.subspan({}, arguments.size() - {}))", tensor ? "arrays_of" : "numbers_of", position, fixed));
+        arguments.push_back(fmt::format("{}(arguments.subspan({}, arguments.size() - {}))",
+                                        tensor ? "arrays_of" : "numbers_of", position, fixed));
         after_list = true;
         continue;
       }
-      const std::string index = after_list ? fmt::format("arguments.size() - {}", fixed - position) : fmt::format("{}", position);
+      const std::string index =
+          after_list ? fmt::format("arguments.size() - {}", fixed - position) : fmt::format("{}", position);
       arguments.push_back(fmt::format("arguments[{}].{}()", index, tensor ? "array" : "number"));
       ++position;
     }
@@ -124,18 +132,24 @@ std::string kernels_source(const Catalogue& catalogue) {
 
 /// `if constexpr` condition for a branch of `compute`.
 std::string branch_condition(const std::string& dtype_class) {
-  const auto found = std::find_if(kDtypeClasses.begin(), kDtypeClasses.end(), [&](const auto& each) { return each.first == dtype_class; });
+  const auto found = std::find_if(kDtypeClasses.begin(), kDtypeClasses.end(),
+                                  [&](const auto& each) { return each.first == dtype_class; });
   if (found == kDtypeClasses.end()) return fmt::format("std::same_as<S, {}>", cpp_element_type(dtype_class));
   return fmt::format("contains(k{}, dtype_of<S>())", camel(dtype_class));
 }
 
 std::string result_type(const DtypeRule& rule) {
   switch (rule.result) {
-    case ResultRule::boolean: return "bool";
-    case ResultRule::real: return "RealOf<S>";
-    case ResultRule::complex: return "ComplexOf<S>";
-    case ResultRule::fixed: return cpp_element_type(rule.fixed);
-    default: return "S";
+    case ResultRule::boolean:
+      return "bool";
+    case ResultRule::real:
+      return "RealOf<S>";
+    case ResultRule::complex:
+      return "ComplexOf<S>";
+    case ResultRule::fixed:
+      return cpp_element_type(rule.fixed);
+    default:
+      return "S";
   }
 }
 
@@ -149,7 +163,8 @@ void elementwise_loop(Writer& w, const Entry& entry) {
   w.line();
   w.line("// {}: {} = {}", entry.origin, entry.name, entry.dtype.text);
   w.add("template <class S>");
-  w.line("void {}_loop(std::int64_t count, void* out, const void* const* inputs, const std::int64_t* strides) {{", entry.name);
+  w.line("void {}_loop(std::int64_t count, void* out, const void* const* inputs, const std::int64_t* strides) {{",
+         entry.name);
   w.indent();
   const bool names_type = std::any_of(entry.compute.begin(), entry.compute.end(), [](const Compute& c) {
     const std::string& text = c.expression.value;
@@ -167,7 +182,8 @@ void elementwise_loop(Writer& w, const Entry& entry) {
   w.indent();
   for (std::size_t j = 0; j < entry.args.size(); ++j) {
     const Arg& arg = entry.args[j];
-    w.line("const auto {} = load<{}>(inputs[{}], i * strides[{}]);", arg.name, entry.dtype.mentions(arg.name) ? "S" : "bool", j, j);
+    w.line("const auto {} = load<{}>(inputs[{}], i * strides[{}]);", arg.name,
+           entry.dtype.mentions(arg.name) ? "S" : "bool", j, j);
   }
   std::vector<Compute> branches = entry.compute;
   // A branch for one dtype goes before the classes that hold it.
@@ -204,9 +220,10 @@ void elementwise_loop(Writer& w, const Entry& entry) {
 
 std::string elementwise_source(const Catalogue& catalogue, std::size_t shard) {
   Writer w;
-  w.add(file_header(fmt::format("Inner loops of elementwise ops, part {} of {}. S is the stored type of the operands; 16-bit floats are computed "
-                                "in float and rounded back.",
-                                shard + 1, kShards)));
+  w.add(file_header(fmt::format(
+      "Inner loops of elementwise ops, part {} of {}. S is the stored type of the operands; 16-bit floats are computed "
+      "in float and rounded back.",
+      shard + 1, kShards)));
   w.add("#include \"backends/reference/elementwise_loops.h\"");
   w.add("#include \"backends/reference/scalar_math.h\"");
   w.line();
@@ -234,7 +251,8 @@ std::string elementwise_source(const Catalogue& catalogue, std::size_t shard) {
   for (const Entry* entry : here) {
     for (std::size_t d = 0; d < kDtypes.size(); ++d) {
       if ((entry->dtype.dtypes >> d & 1) == 0) continue;
-      w.line("table.add(Op::{}, {}, {}_loop<{}>);", cpp_identifier(entry->name), cpp_dtype(kDtypes[d]), entry->name, cpp_element_type(kDtypes[d]));
+      w.line("table.add(Op::{}, {}, {}_loop<{}>);", cpp_identifier(entry->name), cpp_dtype(kDtypes[d]), entry->name,
+             cpp_element_type(kDtypes[d]));
     }
   }
   w.dedent();

@@ -11,8 +11,8 @@ namespace {
 
 std::string result_word(const DtypeRule& rule) {
   static const std::map<ResultRule, std::string> kWords = {
-      {ResultRule::same, "same"}, {ResultRule::promote, "promote"}, {ResultRule::floating, "float"}, {ResultRule::boolean, "bool"},
-      {ResultRule::real, "real"}, {ResultRule::complex, "complex"}};
+      {ResultRule::same, "same"},    {ResultRule::promote, "promote"}, {ResultRule::floating, "float"},
+      {ResultRule::boolean, "bool"}, {ResultRule::real, "real"},       {ResultRule::complex, "complex"}};
   return rule.result == ResultRule::fixed ? rule.fixed : kWords.at(rule.result);
 }
 
@@ -29,7 +29,9 @@ Json dtype_rule(const DtypeRule& rule) {
   }
   Json result = Json::object();
   result.set("text", Json::string(rule.text)).set("result", Json::string(result_word(rule)));
-  result.set("args", Json::strings(rule.args)).set("classes", Json::strings(rule.classes)).set("dtypes", Json::strings(dtypes));
+  result.set("args", Json::strings(rule.args))
+      .set("classes", Json::strings(rule.classes))
+      .set("dtypes", Json::strings(dtypes));
   return result;
 }
 
@@ -47,7 +49,9 @@ Json arguments(const Entry& entry) {
 
 Json op(const Entry& entry) {
   Json result = Json::object();
-  result.set("name", Json::string(entry.name)).set("space", Json::string(entry.space)).set("family", Json::string(entry.family));
+  result.set("name", Json::string(entry.name))
+      .set("space", Json::string(entry.space))
+      .set("family", Json::string(entry.family));
   result.set("primitive", Json::boolean(entry.primitive())).set("hidden", Json::boolean(entry.hidden));
   result.set("origin", Json::string(entry.origin)).set("args", arguments(entry));
   if (entry.has_dtype) result.set("dtype", dtype_rule(entry.dtype));
@@ -80,9 +84,13 @@ std::string emit_list(const Catalogue& catalogue) {
   Json ops = Json::array();
   for (const Entry& entry : catalogue.entries) {
     Json each = Json::object();
-    each.set("name", Json::string(entry.name)).set("namespace", Json::string(entry.space.empty() ? "lento" : entry.space));
-    each.set("family", Json::string(entry.family)).set("kind", Json::string(entry.primitive() ? "primitive" : "composite"));
-    each.set("also", Json::strings(entry.also)).set("aliases", aliases(entry)).set("method", Json::string(entry.method));
+    each.set("name", Json::string(entry.name))
+        .set("namespace", Json::string(entry.space.empty() ? "lento" : entry.space));
+    each.set("family", Json::string(entry.family))
+        .set("kind", Json::string(entry.primitive() ? "primitive" : "composite"));
+    each.set("also", Json::strings(entry.also))
+        .set("aliases", aliases(entry))
+        .set("method", Json::string(entry.method));
     each.set("origin", Json::string(entry.origin));
     ops.add(std::move(each));
   }

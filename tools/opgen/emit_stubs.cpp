@@ -11,30 +11,59 @@ std::string stub_type(const ArgType& type) {
   std::string text;
   // Names of builtin types are ops in some namespaces (complex, bool), so they are written in full.
   switch (type.kind) {
-    case ArgKind::tensor: text = type.list ? "Sequence[Tensor] | Tensor" : "Tensor"; break;
-    case ArgKind::operand: text = "Tensor | builtins.complex"; break;
-    case ArgKind::number: text = type.list ? "Sequence[builtins.complex] | builtins.complex" : "builtins.complex"; break;
-    case ArgKind::integer: text = type.list ? "Sequence[builtins.int] | builtins.int" : "builtins.int"; break;
-    case ArgKind::floating: text = "builtins.float"; break;
-    case ArgKind::boolean: text = "builtins.bool"; break;
-    case ArgKind::dtype: text = "DTypeLike"; break;
-    case ArgKind::device: text = "Device | builtins.str"; break;
-    case ArgKind::choice: text = fmt::format("Literal[\"{}\"]", fmt::join(type.choices, "\", \"")); break;
-    case ArgKind::string: text = "builtins.str"; break;
-    case ArgKind::generator: text = "Generator"; break;
+    case ArgKind::tensor:
+      text = type.list ? "Sequence[Tensor] | Tensor" : "Tensor";
+      break;
+    case ArgKind::operand:
+      text = "Tensor | builtins.complex";
+      break;
+    case ArgKind::number:
+      text = type.list ? "Sequence[builtins.complex] | builtins.complex" : "builtins.complex";
+      break;
+    case ArgKind::integer:
+      text = type.list ? "Sequence[builtins.int] | builtins.int" : "builtins.int";
+      break;
+    case ArgKind::floating:
+      text = "builtins.float";
+      break;
+    case ArgKind::boolean:
+      text = "builtins.bool";
+      break;
+    case ArgKind::dtype:
+      text = "DTypeLike";
+      break;
+    case ArgKind::device:
+      text = "Device | builtins.str";
+      break;
+    case ArgKind::choice:
+      text = fmt::format("Literal[\"{}\"]", fmt::join(type.choices, "\", \""));
+      break;
+    case ArgKind::string:
+      text = "builtins.str";
+      break;
+    case ArgKind::generator:
+      text = "Generator";
+      break;
   }
   return type.optional ? text + " | None" : text;
 }
 
 std::string stub_result(const Entry& entry) {
   switch (entry.returns) {
-    case Returns::tensor: return "Tensor";
-    case Returns::named: return camel(entry.name) + "Result";
-    case Returns::list: return "tuple[Tensor, ...]";
-    case Returns::boolean: return "builtins.bool";
-    case Returns::integer: return "builtins.int";
-    case Returns::integers: return "tuple[builtins.int, ...]";
-    case Returns::dtype: return "DType";
+    case Returns::tensor:
+      return "Tensor";
+    case Returns::named:
+      return camel(entry.name) + "Result";
+    case Returns::list:
+      return "tuple[Tensor, ...]";
+    case Returns::boolean:
+      return "builtins.bool";
+    case Returns::integer:
+      return "builtins.int";
+    case Returns::integers:
+      return "tuple[builtins.int, ...]";
+    case Returns::dtype:
+      return "DType";
   }
   return "Tensor";
 }
@@ -54,7 +83,8 @@ void stub_function(Writer& w, const Entry& entry, const std::string& name, bool 
     const Arg& arg = entry.args[i];
     if (arg.keyword_only && !keyword_only) parameters.push_back("*");
     keyword_only = keyword_only || arg.keyword_only;
-    parameters.push_back(fmt::format("{}: {}{}", arg.name, stub_type(arg.type), arg.value ? " = " + stub_default(arg) : ""));
+    parameters.push_back(
+        fmt::format("{}: {}{}", arg.name, stub_type(arg.type), arg.value ? " = " + stub_default(arg) : ""));
   }
   const std::string flat = fmt::format("def {}({}) -> {}: ...", name, fmt::join(parameters, ", "), stub_result(entry));
   if (flat.size() + (method ? 4 : 0) <= 120) {
@@ -117,14 +147,17 @@ std::string methods_stub(const Catalogue& catalogue) {
     stub_function(w, entry, entry.method, true);
   }
   if (!any) w.add("...");
-  return stub_header("The ops that are methods of Tensor, which inherits this class as far as type checkers are concerned.") + w.text();
+  return stub_header(
+             "The ops that are methods of Tensor, which inherits this class as far as type checkers are concerned.") +
+         w.text();
 }
 
 }  // namespace
 
 void emit_stubs(const Catalogue& catalogue, Files& files) {
   files["lento/_ops.pyi"] = namespace_stub(catalogue, "");
-  for (const char* space : {"linalg", "fft", "nn", "random", "special"}) files[fmt::format("lento/{}.pyi", space)] = namespace_stub(catalogue, space);
+  for (const char* space : {"linalg", "fft", "nn", "random", "special"})
+    files[fmt::format("lento/_{}.pyi", space)] = namespace_stub(catalogue, space);
   files["lento/_tensor_methods.pyi"] = methods_stub(catalogue);
 }
 

@@ -27,30 +27,112 @@ Position inside(const Text& expression, std::size_t offset) {
 }
 
 /// Functions and types of the standard library that scalar expressions use.
-const std::vector<std::string> kStandardNames = {
-    "abs",      "acos",    "acosh",   "arg",       "asin",      "asinh",    "atan",     "atan2",    "atanh",   "bit_cast",
-    "cbrt",     "ceil",    "complex", "conj",      "copysign",  "cos",      "cosh",     "cyl_bessel_i", "cyl_bessel_j", "erf",
-    "erfc",     "exp",     "exp2",    "expm1",     "fabs",      "fdim",     "floor",    "fma",      "fmax",    "fmin",
-    "fmod",     "frexp",   "hypot",   "ilogb",     "imag",      "isfinite", "isinf",    "isnan",    "isnormal", "ldexp",
-    "lgamma",   "log",     "log10",   "log1p",     "log2",      "logb",     "make_unsigned_t", "max", "min",    "nearbyint",
-    "nextafter", "norm",   "numbers", "numeric_limits", "polar", "pow",     "proj",     "real",     "remainder", "rint",
-    "round",    "scalbn",  "signbit", "sin",       "sinh",      "size_t",   "sqrt",     "tan",      "tanh",    "tgamma",
-    "trunc",    "int8_t",  "int16_t", "int32_t",   "int64_t",   "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "nullopt",
-    "vector",   "optional", "move",   "clamp",     "popcount",  "midpoint", "lerp",     "riemann_zeta", "beta", "string_view"};
+const std::vector<std::string> kStandardNames = {"abs",
+                                                 "acos",
+                                                 "acosh",
+                                                 "arg",
+                                                 "asin",
+                                                 "asinh",
+                                                 "atan",
+                                                 "atan2",
+                                                 "atanh",
+                                                 "bit_cast",
+                                                 "cbrt",
+                                                 "ceil",
+                                                 "complex",
+                                                 "conj",
+                                                 "copysign",
+                                                 "cos",
+                                                 "cosh",
+                                                 "cyl_bessel_i",
+                                                 "cyl_bessel_j",
+                                                 "erf",
+                                                 "erfc",
+                                                 "exp",
+                                                 "exp2",
+                                                 "expm1",
+                                                 "fabs",
+                                                 "fdim",
+                                                 "floor",
+                                                 "fma",
+                                                 "fmax",
+                                                 "fmin",
+                                                 "fmod",
+                                                 "frexp",
+                                                 "hypot",
+                                                 "ilogb",
+                                                 "imag",
+                                                 "isfinite",
+                                                 "isinf",
+                                                 "isnan",
+                                                 "isnormal",
+                                                 "ldexp",
+                                                 "lgamma",
+                                                 "log",
+                                                 "log10",
+                                                 "log1p",
+                                                 "log2",
+                                                 "logb",
+                                                 "make_unsigned_t",
+                                                 "max",
+                                                 "min",
+                                                 "nearbyint",
+                                                 "nextafter",
+                                                 "norm",
+                                                 "numbers",
+                                                 "numeric_limits",
+                                                 "polar",
+                                                 "pow",
+                                                 "proj",
+                                                 "real",
+                                                 "remainder",
+                                                 "rint",
+                                                 "round",
+                                                 "scalbn",
+                                                 "signbit",
+                                                 "sin",
+                                                 "sinh",
+                                                 "size_t",
+                                                 "sqrt",
+                                                 "tan",
+                                                 "tanh",
+                                                 "tgamma",
+                                                 "trunc",
+                                                 "int8_t",
+                                                 "int16_t",
+                                                 "int32_t",
+                                                 "int64_t",
+                                                 "uint8_t",
+                                                 "uint16_t",
+                                                 "uint32_t",
+                                                 "uint64_t",
+                                                 "nullopt",
+                                                 "vector",
+                                                 "optional",
+                                                 "move",
+                                                 "clamp",
+                                                 "popcount",
+                                                 "midpoint",
+                                                 "lerp",
+                                                 "riemann_zeta",
+                                                 "beta",
+                                                 "string_view"};
 
-const std::set<std::string> kLanguageWords = {"true",  "false", "nullptr", "static_cast", "int",     "long",  "float", "double",
-                                              "bool",  "auto",  "unsigned", "sizeof",     "const",   "if",    "else",  "return",
-                                              "not",   "and",   "or",      "char",        "constexpr"};
+const std::set<std::string> kLanguageWords = {
+    "true",   "false", "nullptr", "static_cast", "int",    "long", "float", "double", "bool", "auto",     "unsigned",
+    "sizeof", "const", "if",      "else",        "return", "not",  "and",   "or",     "char", "constexpr"};
 
 /// Types of the public API that compositions may name.
-const std::set<std::string> kApiNames = {"Tensor",  "Operand", "Scalar", "Ints",  "Shape", "DType", "Device", "Generator",
-                                         "Slice",   "Index",   "ellipsis", "newaxis", "kDefaultFloat", "kDefaultInt", "kDefaultComplex",
-                                         "promote", "is_floating", "is_complex", "is_integer", "is_bool", "real_type", "complex_type",
-                                         "lento",   "composite", "element_count", "name"};
+const std::set<std::string> kApiNames = {
+    "Tensor",          "Operand", "Scalar",      "Ints",          "Shape",      "DType",         "Device",
+    "Generator",       "Slice",   "Index",       "ellipsis",      "newaxis",    "kDefaultFloat", "kDefaultInt",
+    "kDefaultComplex", "promote", "is_floating", "is_complex",    "is_integer", "is_bool",       "real_type",
+    "complex_type",    "lento",   "composite",   "element_count", "name"};
 
 /// What a Tensor has besides the methods of the catalogue.
-const std::set<std::string> kTensorMembers = {"shape", "dtype", "rank", "size", "device", "real", "imag", "is_tensor", "tensor",
-                                              "scalar", "has_value", "value", "value_or", "to", "begin", "end", "empty", "slice", "back", "front", "data"};
+const std::set<std::string> kTensorMembers = {
+    "shape", "dtype",    "rank", "size",  "device", "real",  "imag",  "is_tensor", "tensor", "scalar", "has_value",
+    "value", "value_or", "to",   "begin", "end",    "empty", "slice", "back",      "front",  "data"};
 
 /// Words of derivative expressions beside arguments and ops.
 const std::set<std::string> kVjpNames = {"grad", "result", "unbroadcast", "zero"};
@@ -63,7 +145,8 @@ bool names_result(const Entry& entry, const std::string& name) {
 
 class Checker {
  public:
-  Checker(const Text& expression, ExpressionKind kind, const Entry& entry, const Catalogue& catalogue, Diagnostics& diagnostics)
+  Checker(const Text& expression, ExpressionKind kind, const Entry& entry, const Catalogue& catalogue,
+          Diagnostics& diagnostics)
       : expression_(expression), kind_(kind), entry_(entry), catalogue_(catalogue), diagnostics_(diagnostics) {}
 
   void run() {
@@ -86,7 +169,9 @@ class Checker {
   bool punctuation(std::size_t i, std::string_view text) const {
     return i < tokens_.size() && tokens_[i].kind == Token::Kind::punctuation && tokens_[i].text == text;
   }
-  void error(const Token& token, std::string message) { diagnostics_.error(inside(expression_, token.offset), std::move(message)); }
+  void error(const Token& token, std::string message) {
+    diagnostics_.error(inside(expression_, token.offset), std::move(message));
+  }
 
   void check_brackets() {
     std::vector<const Token*> open;
@@ -107,21 +192,25 @@ class Checker {
 
   /// An expression neither starts nor ends with a binary operator, and two operands never stand side by side.
   void check_ends() {
-    static const std::set<std::string> kBinary = {"*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "^", "|", "?", ":", ",", "="};
+    static const std::set<std::string> kBinary = {
+        "*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "^", "|", "?", ":", ",", "="};
     const Token& first = tokens_.front();
     const Token& last = tokens_.back();
     if (first.kind == Token::Kind::punctuation && kBinary.contains(first.text)) {
       error(first, fmt::format("'{}' starts with the operator '{}'", key(), first.text));
     }
-    if (last.kind == Token::Kind::punctuation && (kBinary.contains(last.text) || last.text == "+" || last.text == "-")) {
+    if (last.kind == Token::Kind::punctuation &&
+        (kBinary.contains(last.text) || last.text == "+" || last.text == "-")) {
       error(last, fmt::format("'{}' ends with the operator '{}'", key(), last.text));
     }
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
       const Token& a = tokens_[i];
       const Token& b = tokens_[i + 1];
-      const bool ends_operand = a.kind == Token::Kind::number || (a.kind == Token::Kind::name && !kLanguageWords.contains(a.text)) ||
-                                a.text == ")" || a.text == "]";
-      const bool starts_operand = b.kind == Token::Kind::number || (b.kind == Token::Kind::name && !kLanguageWords.contains(b.text));
+      const bool ends_operand = a.kind == Token::Kind::number ||
+                                (a.kind == Token::Kind::name && !kLanguageWords.contains(a.text)) || a.text == ")" ||
+                                a.text == "]";
+      const bool starts_operand =
+          b.kind == Token::Kind::number || (b.kind == Token::Kind::name && !kLanguageWords.contains(b.text));
       if (ends_operand && starts_operand && kind_ != ExpressionKind::compose) {
         error(b, fmt::format("an operator is missing before '{}' in '{}'", b.text, key()));
       }
@@ -144,13 +233,17 @@ class Checker {
     const bool called = punctuation(i + 1, "(") || punctuation(i + 1, "<");
     if (kind_ == ExpressionKind::compute) {
       if (name == "T" || name == "S" || name == "math") return;
-      static const std::set<std::string> kPlain = {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+      static const std::set<std::string> kPlain = {"int8_t",  "int16_t",  "int32_t",  "int64_t",
+                                                   "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
       if (kPlain.contains(name)) return;
-      if (std::find(catalogue_.math_names.begin(), catalogue_.math_names.end(), name) != catalogue_.math_names.end()) return;
+      if (std::find(catalogue_.math_names.begin(), catalogue_.math_names.end(), name) != catalogue_.math_names.end())
+        return;
     } else {
       if (kVjpNames.contains(name) && kind_ == ExpressionKind::vjp) return;
       if (kind_ == ExpressionKind::vjp && names_result(entry_, name)) return;
-      if (kApiNames.contains(name) || std::find(kNamespaces.begin(), kNamespaces.end(), name) != kNamespaces.end() || name == "prim") return;
+      if (kApiNames.contains(name) || std::find(kNamespaces.begin(), kNamespaces.end(), name) != kNamespaces.end() ||
+          name == "prim")
+        return;
       if (called && catalogue_.find(name) != nullptr) return;
     }
     error(token, fmt::format("unknown name '{}' in '{}'{}", name, key(), suggestion(name, known(called))));
@@ -169,16 +262,21 @@ class Checker {
 
   void check_qualified(std::size_t i) {
     const Token& token = tokens_[i];
-    if (i < 2 || tokens_[i - 2].kind != Token::Kind::name) return;  // behind template arguments: std::numeric_limits<T>::max
+    if (i < 2 || tokens_[i - 2].kind != Token::Kind::name)
+      return;  // behind template arguments: std::numeric_limits<T>::max
     const std::string& scope = tokens_[i - 2].text;
     if (scope == "std") {
       if (std::find(kStandardNames.begin(), kStandardNames.end(), token.text) != kStandardNames.end()) return;
-      error(token, fmt::format("unknown name 'std::{}' in '{}'{}", token.text, key(), suggestion(token.text, kStandardNames)));
+      error(token,
+            fmt::format("unknown name 'std::{}' in '{}'{}", token.text, key(), suggestion(token.text, kStandardNames)));
       return;
     }
     if (scope == "math") {
-      if (std::find(catalogue_.math_names.begin(), catalogue_.math_names.end(), token.text) != catalogue_.math_names.end()) return;
-      error(token, fmt::format("unknown name 'math::{}' in '{}'{}", token.text, key(), suggestion(token.text, catalogue_.math_names)));
+      if (std::find(catalogue_.math_names.begin(), catalogue_.math_names.end(), token.text) !=
+          catalogue_.math_names.end())
+        return;
+      error(token, fmt::format("unknown name 'math::{}' in '{}'{}", token.text, key(),
+                               suggestion(token.text, catalogue_.math_names)));
       return;
     }
     const bool space = std::find(kNamespaces.begin(), kNamespaces.end(), scope) != kNamespaces.end() || scope == "prim";
@@ -218,7 +316,8 @@ class Checker {
 }  // namespace
 
 std::vector<Token> tokenize(const Text& expression, Diagnostics& diagnostics) {
-  static const std::vector<std::string> kOperators = {"<<=", ">>=", "::", "->", "<=", ">=", "==", "!=", "&&", "||", "<<", ">>"};
+  static const std::vector<std::string> kOperators = {
+      "<<=", ">>=", "::", "->", "<=", ">=", "==", "!=", "&&", "||", "<<", ">>"};
   const std::string& text = expression.value;
   std::vector<Token> tokens;
   for (std::size_t i = 0; i < text.size();) {
@@ -236,9 +335,10 @@ std::vector<Token> tokenize(const Text& expression, Diagnostics& diagnostics) {
                (c == '.' && end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])))) {
       kind = Token::Kind::number;
       // A preprocessing number: digits, letters, points, quotes, and signs behind an exponent.
-      while (end < text.size() && (continues_name(text[end]) || text[end] == '.' || text[end] == '\'' ||
-                                   ((text[end] == '+' || text[end] == '-') && (text[end - 1] == 'e' || text[end - 1] == 'E' ||
-                                                                               text[end - 1] == 'p' || text[end - 1] == 'P')))) {
+      while (end < text.size() &&
+             (continues_name(text[end]) || text[end] == '.' || text[end] == '\'' ||
+              ((text[end] == '+' || text[end] == '-') &&
+               (text[end - 1] == 'e' || text[end - 1] == 'E' || text[end - 1] == 'p' || text[end - 1] == 'P')))) {
         ++end;
       }
     } else if (c == '"' || c == '\'') {
@@ -280,11 +380,15 @@ std::string qualify_ops(const std::string& expression, const Entry& entry, const
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     const bool free = i == 0 || (tokens[i - 1].text != "." && tokens[i - 1].text != "::" && tokens[i - 1].text != "->");
-    if (token.kind != Token::Kind::name || !free || i + 1 == tokens.size() || entry.find_arg(token.text) != nullptr) continue;
+    if (token.kind != Token::Kind::name || !free || i + 1 == tokens.size() || entry.find_arg(token.text) != nullptr)
+      continue;
     std::string prefix;
     if (tokens[i + 1].text == "(") {
-      if (const Entry* op = catalogue.find(token.text)) prefix = op->space.empty() ? "lento::" : "lento::" + op->space + "::";
-    } else if (tokens[i + 1].text == "::" && (token.text == "prim" || std::find(kNamespaces.begin(), kNamespaces.end(), token.text) != kNamespaces.end()) &&
+      if (const Entry* op = catalogue.find(token.text))
+        prefix = op->space.empty() ? "lento::" : "lento::" + op->space + "::";
+    } else if (tokens[i + 1].text == "::" &&
+               (token.text == "prim" ||
+                std::find(kNamespaces.begin(), kNamespaces.end(), token.text) != kNamespaces.end()) &&
                token.text != "lento") {
       prefix = "lento::";
     }

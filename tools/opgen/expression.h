@@ -1,5 +1,5 @@
-// The expressions inside of entries: `compute`, `compose` and `vjp`. They are C++ (or become C++), so opgen does not parse
-// them fully: it reads tokens, checks brackets and checks that every name means something.
+// The expressions inside of entries: `compute`, `compose` and `vjp`. They are C++ (or become C++), so opgen does not
+// parse them fully: it reads tokens, checks brackets and checks that every name means something.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ enum class ExpressionKind { compute, compose, vjp };
 void check_expression(const Text& expression, ExpressionKind kind, const Entry& entry, const Catalogue& catalogue,
                       Diagnostics& diagnostics);
 
-/// The expression with each called op written with its namespace, so that it means the public function wherever it stands:
-/// `x * sigmoid(x)` becomes `x * lento::sigmoid(x)`.
+/// The expression with each called op written with its namespace, so that it means the public function wherever it
+/// stands: `x * sigmoid(x)` becomes `x * lento::sigmoid(x)`.
 std::string qualify_ops(const std::string& expression, const Entry& entry, const Catalogue& catalogue);
 
 }  // namespace lento::opgen

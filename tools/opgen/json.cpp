@@ -8,11 +8,21 @@ std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
@@ -32,11 +42,15 @@ Json Json::strings(const std::vector<std::string>& values) {
 
 std::string Json::inline_text() const {
   switch (type_) {
-    case Type::null: return "null";
-    case Type::literal: return text_;
-    case Type::string: return json_quote(text_);
+    case Type::null:
+      return "null";
+    case Type::literal:
+      return text_;
+    case Type::string:
+      return json_quote(text_);
     case Type::array:
-    case Type::object: break;
+    case Type::object:
+      break;
   }
   std::string out = type_ == Type::array ? "[" : "{";
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -47,9 +47,11 @@ class Loader {
     }
     if (documents.empty() || documents[0].IsNull()) return;
     const YAML::Node& root = documents[0];
-    if (documents.size() > 1) error(documents[1], "a second document ('---') in the file; a catalogue file is one list");
+    if (documents.size() > 1)
+      error(documents[1], "a second document ('---') in the file; a catalogue file is one list");
     if (!root.IsSequence()) {
-      diagnostics_.error({path_.string(), 1, 1}, "a catalogue file is a list of entries, each starting with '- op: name'");
+      diagnostics_.error({path_.string(), 1, 1},
+                         "a catalogue file is a list of entries, each starting with '- op: name'");
       return;
     }
     for (const YAML::Node& node : root) read_entry(node);
@@ -66,12 +68,14 @@ class Loader {
     Position at = position(node);
     if (at.line >= 1 && static_cast<std::size_t>(at.line) <= lines_.size()) {
       const std::string& line = lines_[static_cast<std::size_t>(at.line) - 1];
-      const char first = static_cast<std::size_t>(at.column) <= line.size() ? line[static_cast<std::size_t>(at.column) - 1] : ' ';
+      const char first =
+          static_cast<std::size_t>(at.column) <= line.size() ? line[static_cast<std::size_t>(at.column) - 1] : ' ';
       if (first == '"' || first == '\'') {
         ++at.column;
       } else if (first == '|' || first == '>') {
         ++at.line;
-        const std::string below = static_cast<std::size_t>(at.line) <= lines_.size() ? lines_[static_cast<std::size_t>(at.line) - 1] : "";
+        const std::string below =
+            static_cast<std::size_t>(at.line) <= lines_.size() ? lines_[static_cast<std::size_t>(at.line) - 1] : "";
         at.column = static_cast<int>(std::min(below.find_first_not_of(' '), below.size())) + 1;
       }
     }
@@ -82,7 +86,10 @@ class Loader {
 
   std::optional<Text> scalar(const YAML::Node& node, const char* key) {
     if (node.IsScalar()) return text(node);
-    error(node, fmt::format("'{}' takes a text, not a {}", key, node.IsNull() ? "null" : node.IsMap() ? "map" : "list"));
+    error(node, fmt::format("'{}' takes a text, not a {}", key,
+                            node.IsNull()  ? "null"
+                            : node.IsMap() ? "map"
+                                           : "list"));
     return {};
   }
 
@@ -100,7 +107,8 @@ class Loader {
     }
     for (const YAML::Node& each : node) {
       if (!each.IsScalar() || !is_identifier(each.Scalar())) {
-        error(each, fmt::format("'{}' takes names in snake_case, not '{}'", key, each.IsScalar() ? each.Scalar() : "…"));
+        error(each,
+              fmt::format("'{}' takes names in snake_case, not '{}'", key, each.IsScalar() ? each.Scalar() : "…"));
         continue;
       }
       result.push_back(text(each));
@@ -114,13 +122,26 @@ class Loader {
       return;
     }
     static const std::vector<std::pair<std::string, Handler>> kKeys = {
-        {"op", &Loader::read_op},           {"doc", &Loader::read_doc},           {"args", &Loader::read_args},
-        {"family", &Loader::read_family},   {"dtype", &Loader::read_dtype},       {"compute", &Loader::read_compute},
-        {"compose", &Loader::read_compose}, {"returns", &Loader::read_returns},   {"namespace", &Loader::read_namespace},
-        {"also", &Loader::read_also},       {"method", &Loader::read_method},     {"operator", &Loader::read_operator},
-        {"aliases", &Loader::read_aliases}, {"vjp", &Loader::read_vjp},           {"hidden", &Loader::read_hidden},
-        {"samples", &Loader::read_samples}, {"numpy", &Loader::read_numpy},       {"torch", &Loader::read_torch},
-        {"tolerance", &Loader::read_tolerance}, {"see", &Loader::read_see},
+        {"op", &Loader::read_op},
+        {"doc", &Loader::read_doc},
+        {"args", &Loader::read_args},
+        {"family", &Loader::read_family},
+        {"dtype", &Loader::read_dtype},
+        {"compute", &Loader::read_compute},
+        {"compose", &Loader::read_compose},
+        {"returns", &Loader::read_returns},
+        {"namespace", &Loader::read_namespace},
+        {"also", &Loader::read_also},
+        {"method", &Loader::read_method},
+        {"operator", &Loader::read_operator},
+        {"aliases", &Loader::read_aliases},
+        {"vjp", &Loader::read_vjp},
+        {"hidden", &Loader::read_hidden},
+        {"samples", &Loader::read_samples},
+        {"numpy", &Loader::read_numpy},
+        {"torch", &Loader::read_torch},
+        {"tolerance", &Loader::read_tolerance},
+        {"see", &Loader::read_see},
     };
     entry_ = Entry{};
     entry_.at = position(node);
@@ -132,7 +153,8 @@ class Loader {
       for (const auto& pair : node) {
         const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "…";
         if ((key == "op" || key == "hidden") != names) continue;
-        const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& each) { return each.first == key; });
+        const auto found =
+            std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& each) { return each.first == key; });
         if (found == kKeys.end()) {
           std::vector<std::string> known;
           for (const auto& [word, handler] : kKeys) known.push_back(word);
@@ -179,7 +201,8 @@ class Loader {
     const auto family = scalar(node, "family");
     if (!family) return;
     if (std::find(kFamilies.begin(), kFamilies.end(), family->value) == kFamilies.end()) {
-      diagnostics_.error(family->at, fmt::format("unknown family '{}'{}", family->value, suggestion(family->value, kFamilies)));
+      diagnostics_.error(family->at,
+                         fmt::format("unknown family '{}'{}", family->value, suggestion(family->value, kFamilies)));
       return;
     }
     entry_.family = family->value;
@@ -246,7 +269,8 @@ class Loader {
         std::vector<std::string> known;
         for (const auto& [name, bits] : kDtypeClasses) known.push_back(name);
         known.insert(known.end(), kDtypes.begin(), kDtypes.end());
-        diagnostics_.error(key.at, fmt::format("unknown dtype class '{}' in 'compute'{}", key.value, suggestion(key.value, known)));
+        diagnostics_.error(
+            key.at, fmt::format("unknown dtype class '{}' in 'compute'{}", key.value, suggestion(key.value, known)));
       } else if (!seen.insert(key.value).second) {
         diagnostics_.error(key.at, fmt::format("duplicate key '{}' in 'compute'", key.value));
       } else if (const auto expression = scalar(pair.second, "compute")) {
@@ -271,22 +295,24 @@ class Loader {
     const auto type = scalar(node, "returns");
     if (!type) return;
     static const std::vector<std::pair<std::string, Returns>> kReturns = {
-        {"Tensor", Returns::tensor},   {"Tensor[]", Returns::list},    {"bool", Returns::boolean},
-        {"int", Returns::integer},     {"int[]", Returns::integers},   {"dtype", Returns::dtype}};
-    const auto found = std::find_if(kReturns.begin(), kReturns.end(), [&](const auto& each) { return each.first == type->value; });
+        {"Tensor", Returns::tensor}, {"Tensor[]", Returns::list},  {"bool", Returns::boolean},
+        {"int", Returns::integer},   {"int[]", Returns::integers}, {"dtype", Returns::dtype}};
+    const auto found =
+        std::find_if(kReturns.begin(), kReturns.end(), [&](const auto& each) { return each.first == type->value; });
     if (found != kReturns.end()) {
       entry_.returns = found->second;
       return;
     }
     std::vector<std::string> known;
     for (const auto& [word, value] : kReturns) known.push_back(word);
-    diagnostics_.error(type->at, fmt::format("unknown return type '{}'{}; several results are a list of names", type->value,
-                                             suggestion(type->value, known)));
+    diagnostics_.error(type->at, fmt::format("unknown return type '{}'{}; several results are a list of names",
+                                             type->value, suggestion(type->value, known)));
   }
 
   bool known_namespace(const Text& space) {
     if (std::find(kNamespaces.begin(), kNamespaces.end(), space.value) != kNamespaces.end()) return true;
-    diagnostics_.error(space.at, fmt::format("unknown namespace '{}'{}", space.value, suggestion(space.value, kNamespaces)));
+    diagnostics_.error(space.at,
+                       fmt::format("unknown namespace '{}'{}", space.value, suggestion(space.value, kNamespaces)));
     return false;
   }
 
@@ -310,7 +336,8 @@ class Loader {
     const auto method = scalar(node, "method");
     if (!method || method->value == "false") return;
     if (method->value != "true" && !is_identifier(method->value)) {
-      diagnostics_.error(method->at, fmt::format("'method' takes true or a name in snake_case, not '{}'", method->value));
+      diagnostics_.error(method->at,
+                         fmt::format("'method' takes true or a name in snake_case, not '{}'", method->value));
       return;
     }
     entry_.method = method->value == "true" ? entry_.name : method->value;
@@ -397,7 +424,7 @@ class Loader {
     }
     const std::string& value = node.Scalar();
     static const std::regex number("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?");
-    if (node.Tag() == "!" ) return Json::string(value);
+    if (node.Tag() == "!") return Json::string(value);
     if (value == "true" || value == "false") return Json::literal(value);
     if (value == "null" || value == "~") return {};
     if (std::regex_match(value, number)) return Json::literal(json_number(value));
@@ -409,7 +436,8 @@ class Loader {
     if (value.front() == '+') value.erase(0, 1);
     const std::size_t point = value.find('.');
     if (point != std::string::npos) {
-      if (point + 1 == value.size() || !std::isdigit(static_cast<unsigned char>(value[point + 1]))) value.insert(point + 1, "0");
+      if (point + 1 == value.size() || !std::isdigit(static_cast<unsigned char>(value[point + 1])))
+        value.insert(point + 1, "0");
       if (point == 0 || !std::isdigit(static_cast<unsigned char>(value[point - 1]))) value.insert(point, "0");
     }
     return value;
@@ -461,7 +489,8 @@ void load_math_names(const std::filesystem::path& header, Catalogue& catalogue) 
   std::set<std::string> names(catalogue.math_names.begin(), catalogue.math_names.end());
   for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
     const std::string name = (*match)[1];
-    if (cpp_identifier(name) == name && name != "constexpr" && name != "decltype" && name != "while") names.insert(name);
+    if (cpp_identifier(name) == name && name != "constexpr" && name != "decltype" && name != "while")
+      names.insert(name);
   }
   catalogue.math_names.assign(names.begin(), names.end());
   catalogue.files.push_back(header.string());

@@ -46,7 +46,8 @@ struct UsageError {
 
 Options parse(const std::vector<std::string>& arguments) {
   static const std::vector<std::string> kCommands = {"generate", "check", "list"};
-  static const std::vector<std::string> kOptions = {"--ops", "--out", "--math", "--depfile", "--docs", "--dry-run", "--quiet"};
+  static const std::vector<std::string> kOptions = {"--ops",  "--out",     "--math", "--depfile",
+                                                    "--docs", "--dry-run", "--quiet"};
   Options options;
   if (arguments.empty()) throw UsageError{"no command"};
   options.command = arguments[0];
@@ -105,12 +106,15 @@ int generate(const Options& options, const Catalogue& catalogue) {
   files["tests/op_samples.json"] = emit_samples(catalogue);
   const WriteReport report = write_tree(options.out, files, options.dry_run);
   if (!options.docs.empty()) write_if_changed(options.docs, files["docs/ops.md"], options.dry_run);
-  if (!options.depfile.empty()) write_if_changed(options.depfile, depfile(options.out, files, catalogue.files), options.dry_run);
+  if (!options.depfile.empty())
+    write_if_changed(options.depfile, depfile(options.out, files, catalogue.files), options.dry_run);
   if (options.quiet) return 0;
   for (const std::string& name : report.written) fmt::print("{} {}\n", options.dry_run ? "would write" : "wrote", name);
-  for (const std::string& name : report.removed) fmt::print("{} {}\n", options.dry_run ? "would remove" : "removed", name);
-  fmt::print("{} ops ({} primitives): {} files {}, {} unchanged, {} removed\n", catalogue.entries.size(), catalogue.primitives().size(),
-             report.written.size(), options.dry_run ? "to write" : "written", report.unchanged, report.removed.size());
+  for (const std::string& name : report.removed)
+    fmt::print("{} {}\n", options.dry_run ? "would remove" : "removed", name);
+  fmt::print("{} ops ({} primitives): {} files {}, {} unchanged, {} removed\n", catalogue.entries.size(),
+             catalogue.primitives().size(), report.written.size(), options.dry_run ? "to write" : "written",
+             report.unchanged, report.removed.size());
   return 0;
 }
 
@@ -121,7 +125,8 @@ int run(const std::vector<std::string>& arguments) {
   for (const fs::path& header : math_headers(options)) load_math_names(header, catalogue);
   validate(catalogue, diagnostics);
   if (!diagnostics.empty()) {
-    fmt::print(stderr, "{}opgen: {} error{}; nothing was written\n", diagnostics.report(), diagnostics.size(), diagnostics.size() == 1 ? "" : "s");
+    fmt::print(stderr, "{}opgen: {} error{}; nothing was written\n", diagnostics.report(), diagnostics.size(),
+               diagnostics.size() == 1 ? "" : "s");
     return 1;
   }
   if (options.command == "list") {
@@ -129,7 +134,8 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (options.command == "check") {
-    if (!options.quiet) fmt::print("{} ops in {} files: all is well\n", catalogue.entries.size(), catalogue.files.size());
+    if (!options.quiet)
+      fmt::print("{} ops in {} files: all is well\n", catalogue.entries.size(), catalogue.files.size());
     return 0;
   }
   return generate(options, catalogue);

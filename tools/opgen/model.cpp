@@ -4,17 +4,18 @@
 
 namespace lento::opgen {
 
-const std::vector<std::string> kDtypes = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",     "uint16",    "uint32",
-                                          "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+const std::vector<std::string> kDtypes = {"bool",     "int8",    "int16",   "int32",     "int64",
+                                          "uint8",    "uint16",  "uint32",  "uint64",    "float16",
+                                          "bfloat16", "float32", "float64", "complex64", "complex128"};
 
 const std::vector<std::pair<std::string, unsigned>> kDtypeClasses = {
-    {"bool", 0x0001},     {"signed", 0x001e},  {"unsigned", 0x01e0}, {"integer", 0x01fe}, {"floating", 0x1e00},
-    {"complex", 0x6000},  {"real", 0x1ffe},    {"numeric", 0x7ffe},  {"any", 0x7fff},
+    {"bool", 0x0001},    {"signed", 0x001e}, {"unsigned", 0x01e0}, {"integer", 0x01fe}, {"floating", 0x1e00},
+    {"complex", 0x6000}, {"real", 0x1ffe},   {"numeric", 0x7ffe},  {"any", 0x7fff},
 };
 
-const std::vector<std::string> kFamilies = {"elementwise", "creation",    "cast",   "reduction", "scan", "index_map", "gather",
-                                            "scatter",     "sort",        "contraction", "window", "linalg", "fft", "random",
-                                            "composite"};
+const std::vector<std::string> kFamilies = {"elementwise", "creation", "cast",    "reduction", "scan",
+                                            "index_map",   "gather",   "scatter", "sort",      "contraction",
+                                            "window",      "linalg",   "fft",     "random",    "composite"};
 
 const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special"};
 
@@ -26,7 +27,9 @@ unsigned dtype_set(std::string_view name) {
   return found == kDtypes.end() ? 0 : 1u << (found - kDtypes.begin());
 }
 
-bool DtypeRule::mentions(std::string_view name) const { return std::find(args.begin(), args.end(), name) != args.end(); }
+bool DtypeRule::mentions(std::string_view name) const {
+  return std::find(args.begin(), args.end(), name) != args.end();
+}
 
 bool Entry::has_attributes() const {
   return std::any_of(args.begin(), args.end(), [](const Arg& arg) { return arg.type.is_attribute(); });

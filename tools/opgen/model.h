@@ -1,5 +1,5 @@
-// The catalogue as opgen sees it: what the YAML files say, checked and typed. Emitters read this and nothing else, and so
-// will the vendor mode, which resolves the ops of a backend file against the same Catalogue.
+// The catalogue as opgen sees it: what the YAML files say, checked and typed. Emitters read this and nothing else, and
+// so will the vendor mode, which resolves the ops of a backend file against the same Catalogue.
 #pragma once
 
 #include <map>
@@ -38,9 +38,7 @@ struct ArgType {
 
   bool is_tensor() const { return kind == ArgKind::tensor; }
   /// True for what a record holds as an operand: tensors and numbers that are arguments of the plan.
-  bool is_operand() const {
-    return kind == ArgKind::tensor || kind == ArgKind::operand || kind == ArgKind::number;
-  }
+  bool is_operand() const { return kind == ArgKind::tensor || kind == ArgKind::operand || kind == ArgKind::number; }
   /// True for what decides structure and is encoded in a record's attributes.
   bool is_attribute() const {
     return !is_operand() && kind != ArgKind::device && kind != ArgKind::generator && kind != ArgKind::string;
@@ -50,9 +48,9 @@ struct ArgType {
 struct Arg {
   std::string name;
   ArgType type;
-  std::string type_text;              ///< as written, for messages and docs
-  std::optional<std::string> value;   ///< default, as written
-  bool keyword_only = false;          ///< stands after `*`
+  std::string type_text;             ///< as written, for messages and docs
+  std::optional<std::string> value;  ///< default, as written
+  bool keyword_only = false;         ///< stands after `*`
   Position at;
 };
 
@@ -90,23 +88,23 @@ struct Entry {
   std::vector<Compute> compute;
   std::optional<Text> compose;
   Returns returns = Returns::tensor;
-  std::vector<std::string> results;            ///< names of several results
-  std::vector<std::string> also;               ///< further namespaces that export it
-  std::string method;                          ///< name of the Tensor method; empty: none
+  std::vector<std::string> results;  ///< names of several results
+  std::vector<std::string> also;     ///< further namespaces that export it
+  std::string method;                ///< name of the Tensor method; empty: none
   std::string operator_text;
   std::vector<Text> aliases;
-  std::vector<std::pair<Text, Text>> vjp;      ///< argument or comma-separated arguments → expression
+  std::vector<std::pair<Text, Text>> vjp;  ///< argument or comma-separated arguments → expression
   bool hidden = false;
-  Json samples;                                ///< null when there are none
+  Json samples;  ///< null when there are none
   Position samples_at;
-  std::vector<Position> sample_at;             ///< of each sample, when they are a list
+  std::vector<Position> sample_at;  ///< of each sample, when they are a list
   std::string numpy;
   std::string torch;
   std::optional<double> tolerance;
   std::string see;
   Position at;
-  std::string origin;  ///< "ops/math.yaml:12": stable wherever the catalogue lies
-  std::string group;   ///< the file's stem
+  std::string origin;            ///< "ops/math.yaml:12": stable wherever the catalogue lies
+  std::string group;             ///< the file's stem
   std::set<std::string> broken;  ///< keys whose value was wrong: what depends on them is not checked further
 
   bool primitive() const { return family != "composite"; }
@@ -118,9 +116,9 @@ struct Entry {
 };
 
 struct Catalogue {
-  std::vector<Entry> entries;                      ///< in file order, files sorted by name
-  std::vector<std::string> files;                  ///< everything that was read, for the depfile
-  std::vector<std::string> math_names;             ///< functions of the scalar math header
+  std::vector<Entry> entries;           ///< in file order, files sorted by name
+  std::vector<std::string> files;       ///< everything that was read, for the depfile
+  std::vector<std::string> math_names;  ///< functions of the scalar math header
   std::vector<const Entry*> primitives() const;
   std::vector<const Entry*> composites() const;
   /// The public op (or alias) of this name, else the hidden one, else null.

@@ -41,17 +41,39 @@ std::string python_signature(const Entry& entry, bool literal_only) {
 std::string python_type_words(const Arg& arg) {
   std::string words;
   switch (arg.type.kind) {
-    case ArgKind::tensor: words = arg.type.list ? "sequence of Tensors" : "Tensor"; break;
-    case ArgKind::operand: words = "Tensor or number"; break;
-    case ArgKind::number: words = arg.type.list ? "number or sequence of numbers" : "number"; break;
-    case ArgKind::integer: words = arg.type.list ? "int or sequence of ints" : "int"; break;
-    case ArgKind::floating: words = "float"; break;
-    case ArgKind::boolean: words = "bool"; break;
-    case ArgKind::dtype: words = "dtype"; break;
-    case ArgKind::device: words = "Device"; break;
-    case ArgKind::choice: words = fmt::format("{{'{}'}}", fmt::join(arg.type.choices, "', '")); break;
-    case ArgKind::string: words = "str"; break;
-    case ArgKind::generator: words = "Generator"; break;
+    case ArgKind::tensor:
+      words = arg.type.list ? "sequence of Tensors" : "Tensor";
+      break;
+    case ArgKind::operand:
+      words = "Tensor or number";
+      break;
+    case ArgKind::number:
+      words = arg.type.list ? "number or sequence of numbers" : "number";
+      break;
+    case ArgKind::integer:
+      words = arg.type.list ? "int or sequence of ints" : "int";
+      break;
+    case ArgKind::floating:
+      words = "float";
+      break;
+    case ArgKind::boolean:
+      words = "bool";
+      break;
+    case ArgKind::dtype:
+      words = "dtype";
+      break;
+    case ArgKind::device:
+      words = "Device";
+      break;
+    case ArgKind::choice:
+      words = fmt::format("{{'{}'}}", fmt::join(arg.type.choices, "', '"));
+      break;
+    case ArgKind::string:
+      words = "str";
+      break;
+    case ArgKind::generator:
+      words = "Generator";
+      break;
   }
   if (!arg.value) return words;
   const std::string value = python_default(arg, false);

@@ -42,7 +42,8 @@ std::string nearest(std::string_view given, const std::vector<std::string>& word
   for (const std::string& word : words) {
     const std::size_t d = distance(given, word);
     // Of two equally near words the one of the same length wins: letters are swapped more often than lost.
-    const bool better = d < best_distance || (d == best_distance && !best.empty() && best.size() != given.size() && word.size() == given.size());
+    const bool better = d < best_distance || (d == best_distance && !best.empty() && best.size() != given.size() &&
+                                              word.size() == given.size());
     if (better) {
       best = word;
       best_distance = d;

@@ -37,9 +37,10 @@ std::vector<Text> split(const std::string& text, char separator, const Position&
 }
 
 const std::vector<std::pair<std::string, ArgKind>> kBases = {
-    {"Tensor", ArgKind::tensor}, {"Operand", ArgKind::operand}, {"number", ArgKind::number},   {"int", ArgKind::integer},
-    {"float", ArgKind::floating}, {"bool", ArgKind::boolean},   {"dtype", ArgKind::dtype},     {"device", ArgKind::device},
-    {"str", ArgKind::string},     {"Generator", ArgKind::generator},
+    {"Tensor", ArgKind::tensor},       {"Operand", ArgKind::operand}, {"number", ArgKind::number},
+    {"int", ArgKind::integer},         {"float", ArgKind::floating},  {"bool", ArgKind::boolean},
+    {"dtype", ArgKind::dtype},         {"device", ArgKind::device},   {"str", ArgKind::string},
+    {"Generator", ArgKind::generator},
 };
 
 std::vector<std::string> base_names() {
@@ -81,21 +82,28 @@ std::string wrong_default(const ArgType& type, const std::string& value) {
     return "";
   }
   switch (type.kind) {
-    case ArgKind::integer: return is_integer_literal(value) ? "" : "an integer";
-    case ArgKind::floating: return is_number_literal(value) ? "" : "a number";
+    case ArgKind::integer:
+      return is_integer_literal(value) ? "" : "an integer";
+    case ArgKind::floating:
+      return is_number_literal(value) ? "" : "a number";
     case ArgKind::number:
-    case ArgKind::operand: return is_number_literal(value) || value == "true" || value == "false" ? "" : "a number";
-    case ArgKind::boolean: return value == "true" || value == "false" ? "" : "true or false";
+    case ArgKind::operand:
+      return is_number_literal(value) || value == "true" || value == "false" ? "" : "a number";
+    case ArgKind::boolean:
+      return value == "true" || value == "false" ? "" : "true or false";
     case ArgKind::dtype:
-      return std::find(kDtypes.begin(), kDtypes.end(), value) != kDtypes.end() ? "" : "a dtype" + suggestion(value, kDtypes);
+      return std::find(kDtypes.begin(), kDtypes.end(), value) != kDtypes.end() ? ""
+                                                                               : "a dtype" + suggestion(value, kDtypes);
     case ArgKind::choice:
       return std::find(type.choices.begin(), type.choices.end(), value) != type.choices.end()
                  ? ""
                  : fmt::format("one of {}", fmt::join(type.choices, ", ")) + suggestion(value, type.choices);
-    case ArgKind::string: return "";
+    case ArgKind::string:
+      return "";
     case ArgKind::tensor:
     case ArgKind::device:
-    case ArgKind::generator: return "no default, or null with an optional type";
+    case ArgKind::generator:
+      return "no default, or null with an optional type";
   }
   return "";
 }
@@ -115,15 +123,17 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   static const std::regex pattern(R"(([A-Za-z_]+)(\(\s*([a-z0-9]+)\s*\))?(\{([^{}]*)\})?(\[\])?(\?)?)");
   std::smatch match;
   if (!std::regex_match(type, match, pattern)) {
-    diagnostics.error(text.at, fmt::format("malformed type '{}' of argument '{}'; a type is a name with an optional '{{a,b}}', "
-                                           "'[]' and '?', such as 'int[]? = null'",
-                                           type, arg.name));
+    diagnostics.error(text.at,
+                      fmt::format("malformed type '{}' of argument '{}'; a type is a name with an optional '{{a,b}}', "
+                                  "'[]' and '?', such as 'int[]? = null'",
+                                  type, arg.name));
     return false;
   }
   const std::string base = match[1];
   const auto found = std::find_if(kBases.begin(), kBases.end(), [&](const auto& each) { return each.first == base; });
   if (found == kBases.end()) {
-    diagnostics.error(text.at, fmt::format("unknown type '{}' of argument '{}'{}", base, arg.name, suggestion(base, base_names())));
+    diagnostics.error(
+        text.at, fmt::format("unknown type '{}' of argument '{}'{}", base, arg.name, suggestion(base, base_names())));
     return false;
   }
   arg.type.kind = found->second;
@@ -133,23 +143,27 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   if (match[2].matched) {
     arg.type.number_dtype = match[3];
     if (arg.type.kind != ArgKind::number) {
-      diagnostics.error(text.at, fmt::format("type '{}' of argument '{}': only number takes a dtype in parentheses", type, arg.name));
+      diagnostics.error(
+          text.at, fmt::format("type '{}' of argument '{}': only number takes a dtype in parentheses", type, arg.name));
       good = false;
     } else if (std::find(kDtypes.begin(), kDtypes.end(), arg.type.number_dtype) == kDtypes.end()) {
-      diagnostics.error(text.at, fmt::format("unknown dtype '{}' in the type of argument '{}'{}", arg.type.number_dtype, arg.name,
-                                             suggestion(arg.type.number_dtype, kDtypes)));
+      diagnostics.error(text.at, fmt::format("unknown dtype '{}' in the type of argument '{}'{}", arg.type.number_dtype,
+                                             arg.name, suggestion(arg.type.number_dtype, kDtypes)));
       good = false;
     }
   }
   if (match[4].matched) {
     if (arg.type.kind != ArgKind::string) {
-      diagnostics.error(text.at, fmt::format("type '{}' of argument '{}': only str takes choices in braces", type, arg.name));
+      diagnostics.error(text.at,
+                        fmt::format("type '{}' of argument '{}': only str takes choices in braces", type, arg.name));
       return false;
     }
     arg.type.kind = ArgKind::choice;
     for (Text& choice : split(match[5], ',', text.at)) {
-      if (choice.value.empty() || std::find(arg.type.choices.begin(), arg.type.choices.end(), choice.value) != arg.type.choices.end()) {
-        diagnostics.error(text.at, fmt::format("empty or repeated choice '{}' in the type of argument '{}'", choice.value, arg.name));
+      if (choice.value.empty() ||
+          std::find(arg.type.choices.begin(), arg.type.choices.end(), choice.value) != arg.type.choices.end()) {
+        diagnostics.error(
+            text.at, fmt::format("empty or repeated choice '{}' in the type of argument '{}'", choice.value, arg.name));
         good = false;
       }
       arg.type.choices.push_back(std::move(choice.value));
@@ -157,13 +171,14 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   }
   const ArgKind kind = arg.type.kind;
   if (arg.type.list && kind != ArgKind::tensor && kind != ArgKind::number && kind != ArgKind::integer) {
-    diagnostics.error(text.at, fmt::format("type '{}' of argument '{}': only Tensor, number and int make lists", type, arg.name));
+    diagnostics.error(
+        text.at, fmt::format("type '{}' of argument '{}': only Tensor, number and int make lists", type, arg.name));
     good = false;
   }
   if (arg.value && good) {
     if (const std::string expected = wrong_default(arg.type, *arg.value); !expected.empty()) {
-      diagnostics.error(text.at, fmt::format("default '{}' of argument '{}: {}' has the wrong kind; expected {}", *arg.value,
-                                             arg.name, type, expected));
+      diagnostics.error(text.at, fmt::format("default '{}' of argument '{}: {}' has the wrong kind; expected {}",
+                                             *arg.value, arg.name, type, expected));
       good = false;
     }
   }
@@ -176,16 +191,18 @@ bool parse_dtype_rule(const Text& text, DtypeRule& rule, Diagnostics& diagnostic
   static const std::regex pattern(R"(\s*([A-Za-z0-9_]+)\s*\(([^()]*)\)\s*(in\s+(.*\S))?\s*)");
   std::smatch match;
   if (!std::regex_match(text.value, match, pattern)) {
-    diagnostics.error(text.at, fmt::format("malformed dtype rule '{}'; a rule is '<result>(<arguments>) in <class>|<class>', such as "
-                                           "'float(x) in floating|complex'",
-                                           text.value));
+    diagnostics.error(
+        text.at, fmt::format("malformed dtype rule '{}'; a rule is '<result>(<arguments>) in <class>|<class>', such as "
+                             "'float(x) in floating|complex'",
+                             text.value));
     return false;
   }
   static const std::vector<std::pair<std::string, ResultRule>> kResults = {
       {"same", ResultRule::same},    {"promote", ResultRule::promote}, {"float", ResultRule::floating},
       {"bool", ResultRule::boolean}, {"real", ResultRule::real},       {"complex", ResultRule::complex}};
   const std::string result = match[1];
-  const auto found = std::find_if(kResults.begin(), kResults.end(), [&](const auto& each) { return each.first == result; });
+  const auto found =
+      std::find_if(kResults.begin(), kResults.end(), [&](const auto& each) { return each.first == result; });
   bool good = true;
   if (found != kResults.end()) {
     rule.result = found->second;

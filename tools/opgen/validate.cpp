@@ -19,9 +19,10 @@ const std::set<std::string> kReservedInPrimitives = {"attrs", "meta", "metas", "
 const std::set<std::string> kReservedInLoops = {"out", "inputs", "strides", "count", "i"};
 
 /// Methods of Tensor that are written by hand (include/lento/tensor.h).
-const std::set<std::string> kReservedMethods = {"defined", "dtype", "shape", "rank", "size", "device", "is_pending", "id", "item",
-                                                "item_scalar", "to_vector", "data", "data_pointer", "to_string", "assign", "set",
-                                                "slice", "state", "adopt", "read", "release"};
+const std::set<std::string> kReservedMethods = {
+    "defined", "dtype", "shape",       "rank",      "size",  "device",       "is_pending",
+    "id",      "item",  "item_scalar", "to_vector", "data",  "data_pointer", "to_string",
+    "assign",  "set",   "slice",       "state",     "adopt", "read",         "release"};
 
 std::vector<std::string> argument_names(const Entry& entry) {
   std::vector<std::string> names;
@@ -56,11 +57,13 @@ class Validator {
 
   /// Names become functions and parameters in C++ and Python.
   void check_keyword(const std::string& name, const char* what, const Position& at) {
-    static const std::set<std::string> kPythonWords = {"as",   "assert", "async", "await", "def",  "del",      "elif", "except", "finally", "from",
-                                                       "global", "import", "in",  "is",    "lambda", "nonlocal", "pass", "raise", "try", "while",
-                                                       "with", "yield"};
-    if (cpp_identifier(name) != name) error(at, fmt::format("{} '{}' has the name of a C++ keyword; try '{}_'", what, name, name));
-    if (kPythonWords.contains(name)) error(at, fmt::format("{} '{}' has the name of a Python keyword; try '{}_'", what, name, name));
+    static const std::set<std::string> kPythonWords = {
+        "as",     "assert", "async", "await",  "def",      "del",  "elif",  "except", "finally", "from", "global",
+        "import", "in",     "is",    "lambda", "nonlocal", "pass", "raise", "try",    "while",   "with", "yield"};
+    if (cpp_identifier(name) != name)
+      error(at, fmt::format("{} '{}' has the name of a C++ keyword; try '{}_'", what, name, name));
+    if (kPythonWords.contains(name))
+      error(at, fmt::format("{} '{}' has the name of a Python keyword; try '{}_'", what, name, name));
   }
 
   static std::string place(const Position& at) { return fmt::format("{}:{}", at.file, at.line); }
@@ -69,7 +72,8 @@ class Validator {
   void check_names() {
     std::map<std::pair<std::string, std::string>, Position> names;
     std::map<std::string, Position> primitives, composites, methods;
-    const auto claim = [&](auto& map, const auto& key, const std::string& what, const std::string& name, const Position& at) {
+    const auto claim = [&](auto& map, const auto& key, const std::string& what, const std::string& name,
+                           const Position& at) {
       const auto [found, fresh] = map.emplace(key, at);
       if (!fresh) error(at, fmt::format("duplicate {} '{}': it is already at {}", what, name, place(found->second)));
       return fresh;
@@ -89,8 +93,10 @@ class Validator {
       std::vector<std::string> spaces = {entry.space};
       for (const std::string& also : entry.also) {
         spaces.push_back(also == "lento" ? "" : also);
-        if (spaces.back() == entry.space) error(entry.at, fmt::format("'also' of op '{}' names its own namespace '{}'", entry.name, also));
-        if (spaces.back() != entry.space) claim(names, std::pair(spaces.back(), entry.name), "op", entry.name, entry.at);
+        if (spaces.back() == entry.space)
+          error(entry.at, fmt::format("'also' of op '{}' names its own namespace '{}'", entry.name, also));
+        if (spaces.back() != entry.space)
+          claim(names, std::pair(spaces.back(), entry.name), "op", entry.name, entry.at);
       }
       for (const Text& alias : entry.aliases) {
         for (const std::string& space : spaces) {
@@ -104,22 +110,27 @@ class Validator {
     std::set<std::string> seen;
     bool defaulted = false;
     for (const Arg& arg : entry.args) {
-      if (!seen.insert(arg.name).second) error(arg.at, fmt::format("duplicate argument '{}' of op '{}'", arg.name, entry.name));
+      if (!seen.insert(arg.name).second)
+        error(arg.at, fmt::format("duplicate argument '{}' of op '{}'", arg.name, entry.name));
       check_keyword(arg.name, "argument", arg.at);
       if (kReservedArguments.contains(arg.name) ||
           (entry.primitive() ? kReservedInPrimitives.contains(arg.name) : arg.name == "common") ||
           (entry.elementwise() && kReservedInLoops.contains(arg.name))) {
-        error(arg.at, fmt::format("argument '{}' of op '{}': the name is reserved; try '{}_'", arg.name, entry.name, arg.name));
+        error(arg.at,
+              fmt::format("argument '{}' of op '{}': the name is reserved; try '{}_'", arg.name, entry.name, arg.name));
       }
       if (defaulted && !arg.value) {
-        error(arg.at, fmt::format("argument '{}' of op '{}' has no default but follows one that has", arg.name, entry.name));
+        error(arg.at,
+              fmt::format("argument '{}' of op '{}' has no default but follows one that has", arg.name, entry.name));
       }
       defaulted = defaulted || arg.value.has_value();
       if (entry.find_arg(arg.name) == &arg && arg.type.kind == ArgKind::generator && !arg.type.optional) {
-        error(arg.at, fmt::format("argument '{}' of op '{}': a Generator is always optional ('Generator?')", arg.name, entry.name));
+        error(arg.at, fmt::format("argument '{}' of op '{}': a Generator is always optional ('Generator?')", arg.name,
+                                  entry.name));
       }
     }
-    if (entry.args.size() > 16) error(entry.at, fmt::format("op '{}' has {} arguments; at most 16", entry.name, entry.args.size()));
+    if (entry.args.size() > 16)
+      error(entry.at, fmt::format("op '{}' has {} arguments; at most 16", entry.name, entry.args.size()));
   }
 
   void check_dtype(const Entry& entry) {
@@ -135,7 +146,8 @@ class Validator {
         error(entry.dtype.at, fmt::format("dtype rule names '{}', which is no argument of op '{}'{}", name, entry.name,
                                           suggestion(name, argument_names(entry))));
       } else if (!arg->type.is_operand() && arg->type.kind != ArgKind::dtype) {
-        error(entry.dtype.at, fmt::format("dtype rule names '{}', which has no dtype: its type is '{}'", name, arg->type_text));
+        error(entry.dtype.at,
+              fmt::format("dtype rule names '{}', which has no dtype: its type is '{}'", name, arg->type_text));
       }
     }
   }
@@ -143,15 +155,18 @@ class Validator {
   /// What the family demands and forbids.
   void check_family(const Entry& entry) {
     if (entry.elementwise()) {
-      if (entry.compute.empty() && !entry.broken.contains("compute")) error(entry.at, fmt::format("elementwise op '{}' has no 'compute' expression", entry.name));
+      if (entry.compute.empty() && !entry.broken.contains("compute"))
+        error(entry.at, fmt::format("elementwise op '{}' has no 'compute' expression", entry.name));
     } else if (!entry.compute.empty()) {
       error(entry.compute.front().expression.at,
-            fmt::format("op '{}' of family '{}' has a 'compute' expression; only elementwise ops do", entry.name, entry.family));
+            fmt::format("op '{}' of family '{}' has a 'compute' expression; only elementwise ops do", entry.name,
+                        entry.family));
     }
     if (entry.compose && !entry.compute.empty()) {
       error(entry.compose->at, fmt::format("op '{}' has both 'compose' and 'compute'", entry.name));
     } else if (entry.compose && entry.primitive()) {
-      error(entry.compose->at, fmt::format("op '{}' of family '{}' has a 'compose' expression; only composites do", entry.name, entry.family));
+      error(entry.compose->at, fmt::format("op '{}' of family '{}' has a 'compose' expression; only composites do",
+                                           entry.name, entry.family));
     }
     if (entry.elementwise() && entry.args.empty() && !entry.broken.contains("args")) {
       error(entry.at, fmt::format("elementwise op '{}' has no arguments", entry.name));
@@ -162,7 +177,8 @@ class Validator {
       for (std::size_t d = 0; d < kDtypes.size(); ++d) {
         if ((entry.dtype.dtypes & ~covered) >> d & 1) {
           error(entry.compute.front().expression.at,
-                fmt::format("'compute' of op '{}' has no expression for {}, which its dtype rule allows", entry.name, kDtypes[d]));
+                fmt::format("'compute' of op '{}' has no expression for {}, which its dtype rule allows", entry.name,
+                            kDtypes[d]));
           break;
         }
       }
@@ -182,30 +198,38 @@ class Validator {
       const ArgType& type = arg.type;
       if (type.is_operand() && type.list) ++lists;
       if (type.is_operand() && type.optional) {
-        error(arg.at, fmt::format("argument '{}' of primitive '{}': operands of primitives are not optional", arg.name, entry.name));
+        error(arg.at, fmt::format("argument '{}' of primitive '{}': operands of primitives are not optional", arg.name,
+                                  entry.name));
       }
       if (type.kind == ArgKind::string || type.kind == ArgKind::generator) {
-        error(arg.at, fmt::format("argument '{}' of primitive '{}': a primitive cannot take '{}'", arg.name, entry.name, arg.type_text));
+        error(arg.at, fmt::format("argument '{}' of primitive '{}': a primitive cannot take '{}'", arg.name, entry.name,
+                                  arg.type_text));
       }
       if (!entry.elementwise()) {
         if (type.kind == ArgKind::operand) {
-          error(arg.at, fmt::format("argument '{}' of primitive '{}': only elementwise ops and composites take an Operand", arg.name, entry.name));
+          error(arg.at,
+                fmt::format("argument '{}' of primitive '{}': only elementwise ops and composites take an Operand",
+                            arg.name, entry.name));
         }
         continue;
       }
       if (type.kind != ArgKind::tensor && type.kind != ArgKind::operand) {
-        error(arg.at, fmt::format("argument '{}' of elementwise op '{}' is a '{}'; elementwise ops take Tensor and Operand only", arg.name,
-                                  entry.name, arg.type_text));
+        error(
+            arg.at,
+            fmt::format("argument '{}' of elementwise op '{}' is a '{}'; elementwise ops take Tensor and Operand only",
+                        arg.name, entry.name, arg.type_text));
       }
       if (!entry.has_dtype) continue;
       const bool mentioned = entry.dtype.mentions(arg.name);
       if (!mentioned && (&arg != &entry.args.front() || type.kind == ArgKind::operand)) {
-        error(arg.at, fmt::format("argument '{}' of elementwise op '{}' is not in its dtype rule; only a leading Tensor may be left out, as a "
+        error(arg.at, fmt::format("argument '{}' of elementwise op '{}' is not in its dtype rule; only a leading "
+                                  "Tensor may be left out, as a "
                                   "bool condition",
                                   arg.name, entry.name));
       }
     }
-    if (lists > 1) error(entry.at, fmt::format("primitive '{}' has {} lists of operands; at most one", entry.name, lists));
+    if (lists > 1)
+      error(entry.at, fmt::format("primitive '{}' has {} lists of operands; at most one", entry.name, lists));
     if (entry.returns != Returns::tensor && entry.returns != Returns::named) {
       error(entry.at, fmt::format("primitive '{}' must return one Tensor or a list of named ones", entry.name));
     }
@@ -217,7 +241,8 @@ class Validator {
   void check_method(const Entry& entry) {
     if (entry.method.empty()) return;
     if (kReservedMethods.contains(entry.method)) {
-      error(entry.at, fmt::format("method '{}' of op '{}': Tensor has its own '{}'", entry.method, entry.name, entry.method));
+      error(entry.at,
+            fmt::format("method '{}' of op '{}': Tensor has its own '{}'", entry.method, entry.name, entry.method));
     }
     const bool self = !entry.args.empty() && !entry.args[0].type.list && !entry.args[0].type.optional &&
                       (entry.args[0].type.kind == ArgKind::tensor || entry.args[0].type.kind == ArgKind::operand);
@@ -232,7 +257,8 @@ class Validator {
         error(key.at, fmt::format("derivative for '{}', which is no argument of op '{}'{}", key.value, entry.name,
                                   suggestion(key.value, argument_names(entry))));
       } else if (arg->type.kind != ArgKind::tensor && arg->type.kind != ArgKind::operand) {
-        error(key.at, fmt::format("derivative for '{}', which is no tensor: its type is '{}'", key.value, arg->type_text));
+        error(key.at,
+              fmt::format("derivative for '{}', which is no tensor: its type is '{}'", key.value, arg->type_text));
       }
       check_expression(expression, ExpressionKind::vjp, entry, catalogue_, diagnostics_);
     }

@@ -28,7 +28,8 @@ std::string wrong_tensor(const std::string& text) {
   static const std::regex shape(R"(\s*(?:sorted\s+)?([A-Za-z_0-9]+(?:\|[A-Za-z_0-9]+)*)\s*\[([0-9,\s]*)\]\s*(.*))");
   static const std::regex rest(R"((in\s*[\(\[]\s*[-+.0-9a-z]+\s*,\s*[-+.0-9a-z]+\s*[\)\]])?(\s*[a-z_ ]*)?)");
   std::smatch match;
-  if (!std::regex_match(text, match, shape)) return "write '<dtype or class>[shape]', such as 'floating[2,3] in (0, 1)'";
+  if (!std::regex_match(text, match, shape))
+    return "write '<dtype or class>[shape]', such as 'floating[2,3] in (0, 1)'";
   const std::string classes = match[1];
   std::size_t begin = 0;
   while (begin <= classes.size()) {
@@ -44,7 +45,8 @@ std::string wrong_tensor(const std::string& text) {
   const std::string inner = match[2];
   if (!std::regex_match(inner, extents)) return fmt::format("'[{}]' is no shape", inner);
   const std::string modifiers = match[3];
-  if (!std::regex_match(modifiers, rest)) return fmt::format("unknown modifier '{}'; write 'in (low, high)'", modifiers);
+  if (!std::regex_match(modifiers, rest))
+    return fmt::format("unknown modifier '{}'; write 'in (low, high)'", modifiers);
   return "";
 }
 
@@ -90,18 +92,22 @@ class SampleChecker {
   const Arg* argument(const std::string& name) {
     const Arg* arg = entry_.find_arg(name);
     if (arg == nullptr) {
-      error(fmt::format("sample names '{}', which is no argument of op '{}'{}", name, entry_.name, suggestion(name, argument_names())));
+      error(fmt::format("sample names '{}', which is no argument of op '{}'{}", name, entry_.name,
+                        suggestion(name, argument_names())));
     }
     return arg;
   }
 
   void check_domains(const Json& samples) {
     at_ = entry_.samples_at;
-    if (!entry_.elementwise()) error(fmt::format("'samples' of op '{}' must be a list of calls; only elementwise ops have domains", entry_.name));
+    if (!entry_.elementwise())
+      error(
+          fmt::format("'samples' of op '{}' must be a list of calls; only elementwise ops have domains", entry_.name));
     for (const auto& [key, value] : samples.members()) {
       if (key == "special") continue;
       if (argument(key) == nullptr) continue;
-      const std::string wrong = value.type() == Json::Type::string ? wrong_interval(value.text()) : "write an interval such as '(-0.9, 0.9)'";
+      const std::string wrong =
+          value.type() == Json::Type::string ? wrong_interval(value.text()) : "write an interval such as '(-0.9, 0.9)'";
       if (!wrong.empty()) error(fmt::format("malformed domain '{}' of '{}': {}", value.text(), key, wrong));
     }
   }
@@ -113,8 +119,10 @@ class SampleChecker {
       if (arg != nullptr && arg->type.is_tensor()) check_tensor(*arg, value);
     }
     for (const Arg& arg : entry_.args) {
-      const bool given = std::any_of(sample.members().begin(), sample.members().end(), [&](const auto& m) { return m.first == arg.name; });
-      if (!given && !arg.value && !arg.type.optional) error(fmt::format("sample gives no value for argument '{}' of op '{}'", arg.name, entry_.name));
+      const bool given = std::any_of(sample.members().begin(), sample.members().end(),
+                                     [&](const auto& m) { return m.first == arg.name; });
+      if (!given && !arg.value && !arg.type.optional)
+        error(fmt::format("sample gives no value for argument '{}' of op '{}'", arg.name, entry_.name));
     }
   }
 

@@ -46,7 +46,8 @@ std::string escaped(const std::string& path) {
 
 bool write_if_changed(const fs::path& path, const std::string& contents, bool dry_run) {
   std::error_code ignored;
-  if (fs::is_regular_file(path, ignored) && fs::file_size(path, ignored) == contents.size() && read(path) == contents) return false;
+  if (fs::is_regular_file(path, ignored) && fs::file_size(path, ignored) == contents.size() && read(path) == contents)
+    return false;
   if (dry_run) return true;
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   // Beside it first, so that an interrupted run leaves no half-written file.
@@ -88,7 +89,8 @@ WriteReport write_tree(const fs::path& folder, const Files& files, bool dry_run)
     report.removed.push_back(name);
     if (dry_run) continue;
     fs::remove(path);
-    if (fs::is_empty(path.parent_path(), ignored) && path.parent_path() != folder) fs::remove(path.parent_path(), ignored);
+    if (fs::is_empty(path.parent_path(), ignored) && path.parent_path() != folder)
+      fs::remove(path.parent_path(), ignored);
   }
   write_if_changed(folder / kManifest, manifest, dry_run);
   return report;

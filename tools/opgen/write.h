@@ -15,8 +15,9 @@ struct WriteReport {
   std::size_t unchanged = 0;
 };
 
-/// Writes the files below `folder`: those that did not change keep their time, and files of an earlier run that are no longer
-/// generated are removed. With `dry_run` nothing is touched. Throws std::runtime_error when a file cannot be written.
+/// Writes the files below `folder`: those that did not change keep their time, and files of an earlier run that are no
+/// longer generated are removed. With `dry_run` nothing is touched. Throws std::runtime_error when a file cannot be
+/// written.
 WriteReport write_tree(const std::filesystem::path& folder, const Files& files, bool dry_run);
 
 /// Writes one file, unless it already has these contents. True when it was written.

@@ -34,8 +34,8 @@ ComputeType<S> load(const void* elements, std::int64_t index) {
   return static_cast<ComputeType<S>>(static_cast<const S*>(elements)[index]);
 }
 
-/// The result of an expression as it is stored. Integer expressions are of type int when S is smaller: the conversion back
-/// wraps.
+/// The result of an expression as it is stored. Integer expressions are of type int when S is smaller: the conversion
+/// back wraps.
 template <class S, class T>
 S store(T value) {
   return static_cast<S>(value);
