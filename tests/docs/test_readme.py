@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -46,11 +47,23 @@ def test_cpp_example_prints_what_readme_says(tmp_path: Path) -> None:
     assert done.stdout == expected
 
 
+@functools.cache
+def known_anchors(page: Path) -> set[str]:
+    """The names that headings get: lower case, without punctuation, with dashes for blanks."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_of_the_documentation_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        broken = set()
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
+            if "://" in target:
+                continue
+            file = page.parent / target if target else page
+            if not file.exists() or (anchor and anchor not in known_anchors(file)):
+                broken.add(f"{target}#{anchor}")
+        assert not broken, f"{page.name} has broken links"
 
 
 def test_generated_op_reference_is_current() -> None:
