@@ -6,8 +6,10 @@ import itertools
 from typing import Any
 
 import numpy as np
+from oracles_linalg import *  # noqa: F403
 from oracles_losses import *  # noqa: F403
 from oracles_nn import *  # noqa: F403
+from scipy import special
 
 Array = Any
 
@@ -45,8 +47,17 @@ def floor_divide(x1: Array, x2: Array) -> Array:
         return np.where(plain, quotient, np.copysign(np.floor_divide(x1, x2), np.where(np.floor_divide(x1, x2) == 0, quotient, np.floor_divide(x1, x2))))
 
 
+def lgamma(x: Array) -> Array:
+    """SciPy's, which overflows for subnormal numbers: log|gamma(x)| is -log|x| there."""
+    with np.errstate(all="ignore"):
+        return np.where((x != 0) & (np.abs(x) < 1e-30), -np.log(np.abs(x)), special.gammaln(x))
+
+
 def power(x1: Array, x2: Array) -> Array:
-    x1, x2 = np.broadcast_arrays(x1, x2)
+    strong = [v.dtype for v in (x1, x2) if isinstance(v, np.ndarray)]
+    weak = [v for v in (x1, x2) if not isinstance(v, np.ndarray)]
+    dtype = np.result_type(*strong, *weak)
+    x1, x2 = np.broadcast_arrays(np.asarray(x1, dtype), np.asarray(x2, dtype))
     with np.errstate(all="ignore"):
         if x1.dtype.kind not in "iu":
             return np.power(x1, x2)
@@ -308,6 +319,16 @@ def diff(x: Array, n: int, axis: int, prepend: Array | None, append: Array | Non
 
 
 # --- sorting and sets ---
+
+
+def strided_update(x: Array, value: Array, starts: list[int], axes: list[int], steps: list[int]) -> Array:
+    result = x.copy()
+    for place in np.ndindex(value.shape):
+        target = list(place)
+        for start, axis, step in zip(starts, axes, steps, strict=True):
+            target[axis] = start + place[axis] * step
+        result[tuple(target)] = value[place]
+    return result
 
 
 def argsort(x: Array, axis: int, descending: bool) -> Array:
