@@ -2,7 +2,7 @@
 // double (64 bits of fraction or more) and rounded once, so that no tables of fitted coefficients are needed.
 #pragma once
 
-#include <math.h>  // lgamma_r: std::lgamma writes the global signgam, which is a race
+#include <math.h>  // lgammal_r: std::lgamma writes the global signgam, which is a race
 
 #include <cmath>
 #include <concepts>
@@ -140,11 +140,11 @@ T erfinv(T x) {
   return static_cast<T>(wide::erfinv(x));
 }
 
-/// log |gamma(x)|, by libm in double.
+/// log |gamma(x)|, by libm.
 template <std::floating_point T>
 T lgamma(T x) {
   int sign = 0;
-  return static_cast<T>(::lgamma_r(static_cast<double>(x), &sign));
+  return static_cast<T>(::lgammal_r(static_cast<long double>(x), &sign));
 }
 
 template <std::floating_point T>
