@@ -109,7 +109,7 @@ Tensor vector_norm_kept(const Tensor& x, double p, const Ints& axes) {
   if (p == 1) return sum_kept(magnitude, axes);
   if (p == 0) return sum_kept(cast(not_equal(x, 0), x.dtype()), axes);
   if (std::isinf(p)) return p > 0 ? max_kept(magnitude, axes) : prim::reduce_min(magnitude, axes, true);
-  return pow(sum_kept(pow(magnitude, p), axes), 1 / p);
+  return lento::pow(sum_kept(lento::pow(magnitude, p), axes), 1 / p);
 }
 
 }  // namespace lento::composite::neural

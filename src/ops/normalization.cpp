@@ -185,7 +185,7 @@ Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alp
   const Tensor sums = prim::sum_window(squares, Ints{size, 1}, Ints{1, 1}, Ints{size / 2, 0}, Ints{(size - 1) / 2, 0},
                                        Ints{1, 1});
   const Tensor mean = divide(reshaped(sums, x.shape()), static_cast<double>(size));
-  return cast(divide(wide, pow(add(multiply(mean, alpha), k), beta)), x.dtype());
+  return cast(divide(wide, lento::pow(add(multiply(mean, alpha), k), beta)), x.dtype());
 }
 
 Tensor normalize(const Tensor& x, const Scalar& p, const Ints& axis, const Scalar& eps) {

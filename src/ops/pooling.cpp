@@ -104,13 +104,13 @@ Tensor power_average(std::size_t axes, const Tensor& x, const Scalar& norm_type,
   const double p = norm_type.to<double>();
   if (!(p > 0) || std::isinf(p)) fail<ValueError>("norm_type must be positive and finite, got {}", norm_type);
   const Windows w = plan_windows(axes, x, kernel_size, stride, Ints{0}, Ints{1}, ceil_mode);
-  Tensor sums = window_sums(w, pow(widen(w.x), norm_type));
+  Tensor sums = window_sums(w, lento::pow(widen(w.x), norm_type));
   // Windows that ceil_mode lets reach out are scaled up to the size of the kernel.
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (windows_are_full(w, axis, true)) continue;
     sums = multiply(divide(sums, counts_along(w, axis, true)), static_cast<double>(w.kernel[axis]));
   }
-  return drop_batch(cast(pow(sums, 1 / p), x.dtype()), w.added_batch);
+  return drop_batch(cast(lento::pow(sums, 1 / p), x.dtype()), w.added_batch);
 }
 
 struct MaxPool {
