@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from workplace import GOOD, Workplace  # noqa: E402
+from workplace import GOOD, Workplace
 
 
 @pytest.fixture

@@ -127,9 +127,10 @@ def test_every_generated_function_names_its_entry(workplace: Workplace) -> None:
         assert heads
         for i in heads:
             assert re.match(r"// ops/a_good\.yaml:\d+: \w+", lines[i - 1]), (name, lines[i])
-    assert "// ops/a_good.yaml:1: tanh = float(x) in floating|complex" in (
-        workplace.out / "ir" / "infer.gen.h"
-    ).read_text()
+    assert (
+        "// ops/a_good.yaml:1: tanh = float(x) in floating|complex"
+        in (workplace.out / "ir" / "infer.gen.h").read_text()
+    )
 
 
 def test_list_gives_the_ops_as_json(workplace: Workplace) -> None:

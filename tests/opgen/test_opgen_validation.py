@@ -115,7 +115,8 @@ CASES: dict[str, tuple[str, Errors]] = {
             (
                 5,
                 13,
-                "malformed type 'int[' of argument 'axis'; a type is a name with an optional '{a,b}', '[]' and '?', such as "
+                "malformed type 'int[' of argument 'axis'; a type is a name with an optional '{a,b}', '[]' "
+                "and '?', such as "
                 "'int[]? = null'",
             )
         ],
@@ -154,7 +155,8 @@ CASES: dict[str, tuple[str, Errors]] = {
             (
                 1,
                 42,
-                "default 'flot32' of argument 'to: dtype' has the wrong kind; expected a dtype; did you mean 'float32'?",
+                "default 'flot32' of argument 'to: dtype' has the wrong kind; expected a dtype; did you "
+                "mean 'float32'?",
             )
         ],
     ),
@@ -164,7 +166,8 @@ CASES: dict[str, tuple[str, Errors]] = {
             (
                 1,
                 45,
-                "default 'maen' of argument 'mode: str{mean,sum}' has the wrong kind; expected one of mean, sum; did you "
+                "default 'maen' of argument 'mode: str{mean,sum}' has the wrong kind; expected one of "
+                "mean, sum; did you "
                 "mean 'mean'?",
             )
         ],
@@ -175,7 +178,8 @@ CASES: dict[str, tuple[str, Errors]] = {
             (
                 1,
                 44,
-                "default 'null' of argument 'axis: int' has the wrong kind; expected a value: only optional types ('?') "
+                "default 'null' of argument 'axis: int' has the wrong kind; expected a value: only "
+                "optional types ('?') "
                 "have null",
             )
         ],
@@ -268,7 +272,8 @@ CASES: dict[str, tuple[str, Errors]] = {
             (
                 1,
                 38,
-                "argument 'n' of elementwise op 'f' is not in its dtype rule; only a leading Tensor may be left out, as a "
+                "argument 'n' of elementwise op 'f' is not in its dtype rule; only a leading Tensor may be "
+                "left out, as a "
                 "bool condition",
             ),
         ],
@@ -278,11 +283,13 @@ CASES: dict[str, tuple[str, Errors]] = {
         [(1, 104, "'compute' of op 'f' has no expression for int8, which its dtype rule allows")],
     ),
     "compute for an unknown class": (
-        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in floating, compute: {flaoting: x}}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in floating, "
+        "compute: {flaoting: x}}\n",
         [(1, 98, "unknown dtype class 'flaoting' in 'compute'; did you mean 'floating'?")],
     ),
     "compose together with compute": (
-        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in any, compute: x, compose: tanh(x)}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in any, "
+        "compute: x, compose: tanh(x)}\n",
         [(1, 104, "op 'f' has both 'compose' and 'compute'")],
     ),
     "compose on a primitive": (
@@ -307,7 +314,13 @@ CASES: dict[str, tuple[str, Errors]] = {
     ),
     "sample with an unknown class": (
         '- {op: f, doc: D., args: [x: Tensor], family: composite, samples: [{x: "flaoting[3]"}]}\n',
-        [(1, 68, "malformed tensor 'flaoting[3]' for 'x': unknown dtype or class 'flaoting'; did you mean 'floating'?")],
+        [
+            (
+                1,
+                68,
+                "malformed tensor 'flaoting[3]' for 'x': unknown dtype or class 'flaoting'; did you mean 'floating'?",
+            )
+        ],
     ),
     "sample with a malformed shape": (
         '- {op: f, doc: D., args: [x: Tensor], family: composite, samples: [{x: "any[3,,4]"}]}\n',
@@ -324,7 +337,8 @@ CASES: dict[str, tuple[str, Errors]] = {
         ],
     ),
     "domain that is no interval": (
-        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in any, compute: x, samples: {x: 3}}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in any, "
+        "compute: x, samples: {x: 3}}\n",
         [(1, 104, "malformed domain '3' of 'x': write an interval such as '(-0.9, 0.9)'")],
     ),
     "domain of an op that is not elementwise": (
@@ -388,7 +402,9 @@ def test_the_good_catalogue_is_good(workplace: Workplace) -> None:
 
 def test_errors_of_all_files_come_in_one_run_in_file_order(workplace: Workplace) -> None:
     workplace.write("c.yaml", "- {op: g, doc: D., args: [x: Tensr], family: composite}\n")
-    workplace.write("b.yaml", "- {op: f, doc: D., args: [x: Tensor], famly: x}\n- {op: h, dok: D., args: [], family: scan}\n")
+    workplace.write(
+        "b.yaml", "- {op: f, doc: D., args: [x: Tensor], famly: x}\n- {op: h, dok: D., args: [], family: scan}\n"
+    )
     places = [line.split(": error:")[0] for line in workplace.check().errors.splitlines()[:-1]]
     assert places == ["b.yaml:1:8", "b.yaml:1:39", "b.yaml:2:8", "b.yaml:2:11", "c.yaml:1:30"]
 
