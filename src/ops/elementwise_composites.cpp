@@ -75,7 +75,7 @@ Tensor float_power(const Operand& x1, const Operand& x2) {
   };
   const DType dtype = complex(x1) || complex(x2) ? DType::complex128 : DType::float64;
   const Device device = x1.is_tensor() ? x1.tensor().device() : x2.tensor().device();
-  return pow(as_tensor(x1, dtype, device), as_tensor(x2, dtype, device));
+  return lento::pow(as_tensor(x1, dtype, device), as_tensor(x2, dtype, device));
 }
 
 Tensor nan_to_num(const Tensor& x, const Scalar& nan, const std::optional<Scalar>& posinf,
@@ -85,8 +85,9 @@ Tensor nan_to_num(const Tensor& x, const Scalar& nan, const std::optional<Scalar
   return is_floating(x.dtype()) ? finite_parts(x, nan, posinf, neginf) : x;
 }
 
-Tensor angle(const Tensor& x) {
-  if (is_complex(x.dtype())) return atan2(imag(x), real(x));
+Tensor angle(const Tensor& given) {
+  if (is_complex(given.dtype())) return atan2(imag(given), real(given));
+  const Tensor x = to_float(given);
   return where(isnan(x), x, where(less(x, 0), std::numbers::pi, number_tensor(0, x.dtype(), x.device())));
 }
 
@@ -102,6 +103,26 @@ Tensor divide_rounded(const Operand& x1, const Operand& x2, std::string_view rou
   const Tensor inexact = not_equal(remainder(a, b), 0);
   const Tensor negative_result = not_equal(less(a, 0), less(b, 0));
   return add(down, converted(bitwise_and(inexact, negative_result), down.dtype()));
+}
+
+Tensor pow(const Operand& x1, const Operand& x2) {
+  if (!x1.is_tensor() || x2.is_tensor() || x2.scalar().is_complex()) return prim::general_pow(x1, x2);
+  const Tensor& x = x1.tensor();
+  const double exponent = x2.scalar().to<double>();
+  if (exponent == 1) return x;
+  if (exponent == 2) return multiply(x, x);
+  if (exponent == 3) return multiply(multiply(x, x), x);
+  if (exponent == 4) {
+    const Tensor square = multiply(x, x);
+    return multiply(square, square);
+  }
+  if (exponent == -1 && !is_integer(x.dtype())) return divide(1, x);
+  if (exponent == 0.5 && is_floating(x.dtype())) {
+    // pow and sqrt differ for -inf (inf against nan) and -0 (0 against -0).
+    const double infinity = std::numeric_limits<double>::infinity();
+    return where(equal(x, -infinity), infinity, add(sqrt(x), 0.0));
+  }
+  return prim::general_pow(x1, x2);
 }
 
 }  // namespace lento::composite
