@@ -37,7 +37,7 @@ def lento_arguments(call: Call) -> dict[str, Any]:
     for arg in call.op.args:
         value = call.arguments[arg.name]
         # What is at its default is left out, so that defaults are tested too.
-        if value is None or (arg.has_default and not isinstance(value, np.ndarray) and value == arg.default):
+        if (value is None and arg.default is None) or (arg.has_default and not isinstance(value, np.ndarray) and value == arg.default):
             continue
         arguments[arg.name] = to_lento(value)
     return arguments
@@ -75,7 +75,7 @@ def evaluate_oracle(call: Call) -> Any:
             value = numpy_dtype(value)
         scope[arg.name] = value
     # Operands are promoted the way Lento promotes them, which is not always NumPy's.
-    if op.elementwise and op.result_rule in ("promote", "float", "bool", "complex"):
+    if op.result_rule in ("promote", "float", "bool", "complex"):
         _promote(op, scope)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

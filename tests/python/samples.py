@@ -193,10 +193,24 @@ def _default(text: Any) -> Any:
         return None
     if lowered in ("inf", "-inf", "nan"):
         return float(lowered)
+    if lowered in _YAML_NUMBERS:
+        return _YAML_NUMBERS[lowered]
     try:
         return json.loads(lowered)
     except json.JSONDecodeError:
         return lowered.strip("'\"")
+
+
+_YAML_NUMBERS = {".inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
+
+
+def _plain(value: Any) -> Any:
+    """YAML's infinities and nan, which JSON can only write as text."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return _YAML_NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
 def load_catalogue() -> list[OpInfo]:
@@ -217,7 +231,7 @@ def _op_from_json(entry: dict[str, Any]) -> OpInfo:
         result_rule=rule.get("result", ""),
         rule_args=rule.get("args", []),
         dtypes=rule.get("dtypes", []),
-        samples=entry.get("samples"),
+        samples=_plain(entry.get("samples")),
         numpy=entry.get("numpy", ""),
         torch=entry.get("torch", ""),
         tolerance=entry.get("tolerance"),
