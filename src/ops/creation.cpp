@@ -166,7 +166,7 @@ Tensor logspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool 
                 std::optional<DType> dtype, std::optional<Device> device) {
   if (start.is_complex() || stop.is_complex()) fail<DTypeError>("the exponents must be real");
   const Tensor exponents = spaced_between(start, stop, num, endpoint, device_or(device));
-  return converted(pow(base, exponents), dtype.value_or(kDefaultFloat));
+  return converted(lento::pow(base, exponents), dtype.value_or(kDefaultFloat));
 }
 
 Tensor geomspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool endpoint, std::optional<DType> dtype,
@@ -178,7 +178,7 @@ Tensor geomspace(const Scalar& start, const Scalar& stop, std::int64_t num, bool
   }
   const Tensor exponents =
       spaced_between(std::log10(std::abs(first)), std::log10(std::abs(last)), num, endpoint, device_or(device));
-  Tensor values = multiply(pow(10.0, exponents), first < 0 ? -1.0 : 1.0);
+  Tensor values = multiply(lento::pow(10.0, exponents), first < 0 ? -1.0 : 1.0);
   const Tensor position = counting(num, device_or(device));
   values = where(equal(position, 0), first, values);
   if (endpoint && num > 1) values = where(equal(position, num - 1), last, values);
@@ -244,10 +244,9 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> n_cols, bool increasi
   if (x.rank() != 1) fail<ShapeError>("{} is no vector", type_of(x));
   const std::int64_t columns = n_cols.value_or(x.size());
   require_lengths({columns});
-  const DType dtype = sum_dtype(x.dtype());
   const Tensor exponents =
       prim::iota(columns, increasing ? 0 : columns - 1, increasing ? 1 : -1, DType::int64, x.device());
-  return pow(with_axis(converted(x, dtype), 1), converted(exponents, dtype));
+  return lento::pow(with_axis(x, 1), converted(exponents, x.dtype()));
 }
 
 Tensor tril_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k,

@@ -178,6 +178,7 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
 
 Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, std::int64_t minlength) {
   if (x.rank() != 1) fail<ShapeError>("{} is no vector", type_of(x));
+  if (!is_integer(x.dtype())) fail<DTypeError>("only integers can be counted, got {}", type_of(x));
   if (minlength < 0) fail<ValueError>("minlength cannot be negative, got {}", minlength);
   std::int64_t length = minlength;
   if (x.size() > 0) {

@@ -336,7 +336,7 @@ Tensor matrix_exp(const Tensor& x) {
   // exp(x) = exp(x / 2^s)^(2^s), with s chosen for each matrix. All squarings are recorded; `where` skips those too
   // many.
   const Tensor squarings = maximum(ceil(log2(divide(size, kSmallNorm))), 0);
-  Tensor result = pade_exponential(multiply(wide, pow(2.0, negative(squarings))));
+  Tensor result = pade_exponential(multiply(wide, lento::pow(2.0, negative(squarings))));
   for (int i = 0; i < kMaxSquarings; ++i) result = where(greater(squarings, i), matrix_product(result, result), result);
   const Tensor good = less_equal(squarings, kMaxSquarings);
   return converted(where(good, result, std::numeric_limits<double>::quiet_NaN()), x.dtype());

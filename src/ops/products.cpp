@@ -126,7 +126,7 @@ Tensor vector_norm_kept(const Tensor& x, const Ints& axes, double ord) {
     if (empty) fail<ValueError>("the smallest absolute value of no elements: {} over axes {}", type_of(x), axes);
     return prim::reduce_min(size, axes, true);
   }
-  return pow(sum_over(pow(size, ord), axes, true), 1 / ord);
+  return lento::pow(sum_over(lento::pow(size, ord), axes, true), 1 / ord);
 }
 
 /// The result in the real type that belongs to x: half types were widened.

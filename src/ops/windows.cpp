@@ -71,7 +71,8 @@ Tensor windows_along(const Tensor& x, std::int64_t axis, std::int64_t size, std:
 Tensor pad(const Tensor& x, const Ints& pad_width, std::string_view mode, const Scalar& constant_values) {
   const Padding padding = padding_of(x, pad_width);
   if (mode == "constant") {
-    require_storable(dtype_of_number(constant_values), x.dtype());
+    // The default 0 is false for bools.
+    if (!is_bool(x.dtype())) require_storable(dtype_of_number(constant_values), x.dtype());
     return prim::pad_constant(x, constant_values, padding.low, padding.high);
   }
   Tensor result = x;

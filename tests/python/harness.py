@@ -37,7 +37,9 @@ def lento_arguments(call: Call) -> dict[str, Any]:
     for arg in call.op.args:
         value = call.arguments[arg.name]
         # What is at its default is left out, so that defaults are tested too.
-        if (value is None and arg.default is None) or (arg.has_default and not isinstance(value, np.ndarray) and value == arg.default):
+        if (value is None and arg.default is None) or (
+            arg.has_default and not isinstance(value, np.ndarray) and value == arg.default
+        ):
             continue
         arguments[arg.name] = to_lento(value)
     return arguments

@@ -44,7 +44,13 @@ def floor_divide(x1: Array, x2: Array) -> Array:
             return np.where(x2 == 0, np.zeros_like(x1), np.floor_divide(x1, safe))
         quotient = x1 / x2
         plain = ~np.isfinite(x1) | ~np.isfinite(x2) | (x2 == 0)
-        return np.where(plain, quotient, np.copysign(np.floor_divide(x1, x2), np.where(np.floor_divide(x1, x2) == 0, quotient, np.floor_divide(x1, x2))))
+        return np.where(
+            plain,
+            quotient,
+            np.copysign(
+                np.floor_divide(x1, x2), np.where(np.floor_divide(x1, x2) == 0, quotient, np.floor_divide(x1, x2))
+            ),
+        )
 
 
 def lgamma(x: Array) -> Array:
@@ -227,7 +233,9 @@ def scatter_nd(x: Array, value: Array, indices: list[Array], mode: str) -> Array
     with np.errstate(all="ignore"):
         for place in np.ndindex(indices[0].shape):
             target = tuple(int(i[place]) for i in indices)
-            result[target] = _COMBINE[mode](result[target], np.broadcast_to(value, indices[0].shape + x.shape[len(indices) :])[place])
+            result[target] = _COMBINE[mode](
+                result[target], np.broadcast_to(value, indices[0].shape + x.shape[len(indices) :])[place]
+            )
     return result
 
 
@@ -289,7 +297,11 @@ def pad(x: Array, pad_width: Any, mode: str, constant_values: Any) -> Array:
     else:
         pairs = list(zip(widths[::2], widths[1::2], strict=True))
     name = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
-    return np.pad(x, pairs, mode=name, constant_values=constant_values) if name == "constant" else np.pad(x, pairs, mode=name)
+    return (
+        np.pad(x, pairs, mode=name, constant_values=constant_values)
+        if name == "constant"
+        else np.pad(x, pairs, mode=name)
+    )
 
 
 def unfold(x: Array, axis: int, size: int, step: int) -> Array:
