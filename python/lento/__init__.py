@@ -15,9 +15,6 @@ from __future__ import annotations
 import os as _os
 
 from . import _core
-
-_core._set_package_folder(_os.path.dirname(__file__))
-
 from ._ops import *  # functions of the catalogue; first, so that what follows may replace them
 from ._core import (
     Device,
@@ -67,3 +64,6 @@ from ._options import options
 from ._scope import scope
 from .errors import BackendError, DeviceError, DTypeError, Error, FileError, LinAlgError, ShapeError
 from . import errors, fft, linalg, metrics, nn, random, special
+
+# Lines of this package's own files are not where the user called from.
+_core._set_package_folder(_os.path.dirname(__file__))

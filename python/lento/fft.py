@@ -1,3 +1,3 @@
 """Discrete Fourier transforms."""
 
-from ._fft import *
+from ._fft import *  # noqa: F403

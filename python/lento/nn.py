@@ -1,3 +1,3 @@
 """Functions of neural networks: activations, normalisations, convolutions, pooling, losses, attention."""
 
-from ._nn import *
+from ._nn import *  # noqa: F403

@@ -2,7 +2,7 @@
 
 from ._core import Generator as Generator
 from ._core import default_generator as default_generator
-from ._random import *
+from ._random import *  # noqa: F403
 
 
 def seed(seed: int) -> None:

@@ -1,3 +1,3 @@
 """Special functions."""
 
-from ._special import *
+from ._special import *  # noqa: F403

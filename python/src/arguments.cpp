@@ -186,7 +186,9 @@ Scalar Arguments::number(std::size_t index) const {
   wrong_type(index, "a number");
 }
 
-Scalar Arguments::number(std::size_t index, const Scalar& fallback) const { return absent(index) ? fallback : number(index); }
+Scalar Arguments::number(std::size_t index, const Scalar& fallback) const {
+  return absent(index) ? fallback : number(index);
+}
 
 std::optional<Scalar> Arguments::optional_number(std::size_t index, std::optional<Scalar> fallback) const {
   if (absent(index)) return fallback;
@@ -223,7 +225,9 @@ std::int64_t Arguments::integer(std::size_t index) const {
   wrong_type(index, "int");
 }
 
-std::int64_t Arguments::integer(std::size_t index, std::int64_t fallback) const { return absent(index) ? fallback : integer(index); }
+std::int64_t Arguments::integer(std::size_t index, std::int64_t fallback) const {
+  return absent(index) ? fallback : integer(index);
+}
 
 std::optional<std::int64_t> Arguments::optional_integer(std::size_t index, std::optional<std::int64_t> fallback) const {
   if (absent(index)) return fallback;
@@ -324,7 +328,8 @@ std::string_view Arguments::string(std::size_t index, std::string_view fallback)
   return absent(index) ? fallback : string(index);
 }
 
-std::optional<std::string_view> Arguments::optional_string(std::size_t index, std::optional<std::string_view> fallback) const {
+std::optional<std::string_view> Arguments::optional_string(std::size_t index,
+                                                           std::optional<std::string_view> fallback) const {
   if (absent(index)) return fallback;
   if (slots_[index] == Py_None) return std::nullopt;
   return string(index);
@@ -366,8 +371,8 @@ PyObject* wrap_results(Signature& signature, std::span<Tensor> tensors) {
     // namedtuple is Python's own; C struct sequences have neither _fields nor _replace.
     const PyRef collections = own(PyImport_ImportModule("collections"));
     const std::string type_name = std::string(signature.name) + "_result";
-    signature.result_type = checked(
-        PyObject_CallMethod(collections.get(), "namedtuple", "sO", type_name.c_str(), fields.get()));
+    signature.result_type =
+        checked(PyObject_CallMethod(collections.get(), "namedtuple", "sO", type_name.c_str(), fields.get()));
   }
   PyRef arguments = own(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
   for (std::size_t i = 0; i < tensors.size(); ++i) {

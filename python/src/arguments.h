@@ -1,9 +1,9 @@
 // How generated functions receive their arguments from Python.
 //
-// Each op has one C function with the METH_FASTCALL | METH_KEYWORDS convention; the same function serves `lento.softmax(x, 1)`
-// and `x.softmax(1)` (a Tensor as `self` becomes the first argument). A static Signature describes its parameters, bind()
-// distributes positional and keyword arguments over them with the messages Python users know, and the typed getters convert
-// one argument each. A generated function looks like this:
+// Each op has one C function with the METH_FASTCALL | METH_KEYWORDS convention; the same function serves
+// `lento.softmax(x, 1)` and `x.softmax(1)` (a Tensor as `self` becomes the first argument). A static Signature
+// describes its parameters, bind() distributes positional and keyword arguments over them with the messages Python
+// users know, and the typed getters convert one argument each. A generated function looks like this:
 //
 //     Parameter kSoftmaxParameters[] = {{"x", Kind::tensor}, {"axis", Kind::integer, kDefaulted}};
 //     Signature kSoftmax{"softmax", kSoftmaxParameters};
@@ -13,8 +13,8 @@
 //                   [](const Arguments& a) { return wrap(lento::softmax(a.tensor(0), a.integer(1, -1))); });
 //     }
 //
-// and is made visible by entries of a table of Export. Getters with a second parameter return it when the caller left the
-// argument out. For parameters flagged kOptional the `optional_…` getters map None to an empty optional.
+// and is made visible by entries of a table of Export. Getters with a second parameter return it when the caller left
+// the argument out. For parameters flagged kOptional the `optional_…` getters map None to an empty optional.
 #pragma once
 
 #include "errors.h"
@@ -71,10 +71,10 @@ struct Parameter {
 };
 
 struct Signature {
-  const char* name;                            ///< as it stands in messages: `softmax(): …`
-  std::span<Parameter> parameters;             ///< at most kMaxParameters
-  std::span<const char* const> results = {};   ///< names of the several results: a named tuple is returned
-  PyObject* result_type = nullptr;             ///< that named tuple's class, made at the first call
+  const char* name;                           ///< as it stands in messages: `softmax(): …`
+  std::span<Parameter> parameters;            ///< at most kMaxParameters
+  std::span<const char* const> results = {};  ///< names of the several results: a named tuple is returned
+  PyObject* result_type = nullptr;            ///< that named tuple's class, made at the first call
 };
 
 inline constexpr std::size_t kMaxParameters = 16;
@@ -84,18 +84,18 @@ using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssi
 
 /// One public name of a function. An op has one entry for each namespace, alias and method name it is known by.
 /// Each generated file functions_<n>.gen.cpp defines `std::span<const Export> exports_<n>()`; the generated header
-/// python/functions.gen.h declares them and `inline std::array<std::span<const Export>, N> all_exports()`, all in namespace
-/// lento::python.
+/// python/functions.gen.h declares them and `inline std::array<std::span<const Export>, N> all_exports()`, all in
+/// namespace lento::python.
 struct Export {
-  const char* space;      ///< "lento", "linalg", "fft", "nn", "random", "special", "prim", or "Tensor" for a method
-  const char* name;       ///< Python name
+  const char* space;  ///< "lento", "linalg", "fft", "nn", "random", "special", "prim", or "Tensor" for a method
+  const char* name;   ///< Python name
   FastFunction function;
   const char* signature;  ///< "(x, axis=-1)" with literal defaults (`None` where there is no literal)
   const char* doc;        ///< plain text
 };
 
-/// The arguments of one call, distributed over the parameters of a signature. Holds borrowed references only; valid during
-/// the call.
+/// The arguments of one call, distributed over the parameters of a signature. Holds borrowed references only; valid
+/// during the call.
 class Arguments {
  public:
   /// False, with a Python exception set, when arguments are missing, unexpected or given twice.
@@ -149,7 +149,8 @@ class Arguments {
 
   std::string_view string(std::size_t index) const;
   std::string_view string(std::size_t index, std::string_view fallback) const;
-  std::optional<std::string_view> optional_string(std::size_t index, std::optional<std::string_view> fallback = {}) const;
+  std::optional<std::string_view> optional_string(std::size_t index,
+                                                  std::optional<std::string_view> fallback = {}) const;
 
   /// Null when left out or None.
   Generator* generator(std::size_t index) const;
@@ -170,9 +171,10 @@ class Arguments {
 
 using Body = PyObject* (*)(const Arguments&);
 
-/// Binds the arguments, runs `body` with the calling Python line as the source of what it records, and turns C++ errors into
-/// Python exceptions.
-PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names, Body body) noexcept;
+/// Binds the arguments, runs `body` with the calling Python line as the source of what it records, and turns C++ errors
+/// into Python exceptions.
+PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
+               Body body) noexcept;
 
 /// A new Python object for a result.
 PyObject* wrap(Tensor tensor);
@@ -183,7 +185,8 @@ PyObject* wrap(const Ints& values);  ///< a tuple of ints
 PyObject* wrap(DType dtype);
 PyObject* wrap_results(Signature& signature, std::span<Tensor> tensors);  ///< a named tuple
 
-/// For ops with several results: `return wrap(a, lento::linalg::svd(…))`, for std::array, std::pair and std::tuple of tensors.
+/// For ops with several results: `return wrap(a, lento::linalg::svd(…))`, for std::array, std::pair and std::tuple of
+/// tensors.
 template <class Results>
 PyObject* wrap(const Arguments& arguments, Results results) {
   return std::apply(

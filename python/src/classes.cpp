@@ -37,15 +37,21 @@ char kind_of(DType dtype) {
 }
 
 void bind_dtype(nb::module_& module) {
-  auto bound = nb::class_<DTypeBox>(module, "DType", "An element type, such as lento.float32. There is one object for each.");
-  bound.def_prop_ro("name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
-      .def_prop_ro("kind", [](const DTypeBox& self) { return std::string(1, kind_of(self.value)); }, "'b', 'i', 'u', 'f' or 'c', as in NumPy.")
-      .def_prop_ro("itemsize", [](const DTypeBox& self) { return size_of(self.value); }, "Bytes of one element.")
+  auto bound =
+      nb::class_<DTypeBox>(module, "DType", "An element type, such as lento.float32. There is one object for each.");
+  bound.def_prop_ro(
+           "name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
+      .def_prop_ro(
+          "kind", [](const DTypeBox& self) { return std::string(1, kind_of(self.value)); },
+          "'b', 'i', 'u', 'f' or 'c', as in NumPy.")
+      .def_prop_ro(
+          "itemsize", [](const DTypeBox& self) { return size_of(self.value); }, "Bytes of one element.")
       .def("__repr__", [](const DTypeBox& self) { return "lento." + std::string(name(self.value)); })
       .def("__str__", [](const DTypeBox& self) { return std::string(name(self.value)); })
       .def("__reduce__", [](const DTypeBox& self) {
         // Functions of nanobind cannot be pickled; the package has plain ones for this.
-        return nb::make_tuple(nb::module_::import_("lento._pickle").attr("dtype"), nb::make_tuple(std::string(name(self.value))));
+        return nb::make_tuple(nb::module_::import_("lento._pickle").attr("dtype"),
+                              nb::make_tuple(std::string(name(self.value))));
       });
   dtype_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
   for (int d = 0; d < kDTypeCount; ++d) {
@@ -71,8 +77,8 @@ void bind_dtype(nb::module_& module) {
 
 void bind_device(nb::module_& module) {
   auto bound = nb::class_<Device>(module, "Device", "A device, such as Device('reference:0').");
-  bound
-      .def("__init__", [](Device* self, std::string_view name) { new (self) Device(name); }, nb::arg("name"))
+  bound.def(
+           "__init__", [](Device* self, std::string_view name) { new (self) Device(name); }, nb::arg("name"))
       .def("__repr__", [](Device self) { return "Device('" + self.to_string() + "')"; })
       .def("__str__", [](Device self) { return self.to_string(); })
       .def("__hash__", [](Device self) { return static_cast<Py_hash_t>(self.id()) + 1; })
@@ -87,11 +93,14 @@ void bind_device(nb::module_& module) {
            })
       .def("__reduce__", [bound](Device self) { return nb::make_tuple(bound, nb::make_tuple(self.to_string())); });
   device_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
-  module.def("devices", [] {
-    nb::list list;
-    for (const Device device : lento::devices()) list.append(device);
-    return list;
-  }, "All devices there are.");
+  module.def(
+      "devices",
+      [] {
+        nb::list list;
+        for (const Device device : lento::devices()) list.append(device);
+        return list;
+      },
+      "All devices there are.");
 }
 
 void bind_generator(nb::module_& module) {
@@ -102,10 +111,12 @@ void bind_generator(nb::module_& module) {
       .def("seed", &Generator::seed, nb::arg("seed"), "Restarts the sequence of this seed.")
       .def_prop_rw(
           "state", [](const Generator& self) { return Pair(self.state().seed, self.state().counter); },
-          [](Generator& self, Pair state) { self.set_state({state.first, state.second}); }, "(seed, counter): everything that decides what comes next.");
+          [](Generator& self, Pair state) { self.set_state({state.first, state.second}); },
+          "(seed, counter): everything that decides what comes next.");
   generator_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
-  module.def("default_generator", [] { return nb::cast(default_generator(), nb::rv_policy::reference); },
-             "The generator of random ops that were given none.");
+  module.def(
+      "default_generator", [] { return nb::cast(default_generator(), nb::rv_policy::reference); },
+      "The generator of random ops that were given none.");
 }
 
 }  // namespace

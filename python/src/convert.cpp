@@ -7,8 +7,8 @@
 namespace lento::python {
 namespace {
 
-// NumPy is optional: its types are looked up once somebody has imported it. Checking sys.modules is a dictionary look-up, and
-// happens only for objects that are no Python number.
+// NumPy is optional: its types are looked up once somebody has imported it. Checking sys.modules is a dictionary
+// look-up, and happens only for objects that are no Python number.
 struct NumpyTypes {
   PyObject* generic = nullptr;
   PyObject* ndarray = nullptr;
@@ -82,7 +82,8 @@ std::optional<Scalar> from_numpy_scalar(PyObject* object) {
       }
       return Scalar(value);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -113,10 +114,14 @@ std::optional<Scalar> to_scalar(PyObject* object) {
 
 PyObject* from_scalar(const Scalar& scalar) {
   switch (scalar.kind()) {
-    case Scalar::Kind::bool_: return PyBool_FromLong(scalar.to<bool>() ? 1 : 0);
-    case Scalar::Kind::int_: return PyLong_FromLongLong(scalar.to<std::int64_t>());
-    case Scalar::Kind::uint_: return PyLong_FromUnsignedLongLong(scalar.to<std::uint64_t>());
-    case Scalar::Kind::float_: return PyFloat_FromDouble(scalar.to<double>());
+    case Scalar::Kind::bool_:
+      return PyBool_FromLong(scalar.to<bool>() ? 1 : 0);
+    case Scalar::Kind::int_:
+      return PyLong_FromLongLong(scalar.to<std::int64_t>());
+    case Scalar::Kind::uint_:
+      return PyLong_FromUnsignedLongLong(scalar.to<std::uint64_t>());
+    case Scalar::Kind::float_:
+      return PyFloat_FromDouble(scalar.to<double>());
     case Scalar::Kind::complex_: {
       const auto value = scalar.to<std::complex<double>>();
       return PyComplex_FromDoubles(value.real(), value.imag());
@@ -176,8 +181,8 @@ std::optional<DType> to_dtype(PyObject* object) {
   const NumpyTypes& numpy = numpy_types();
   if (numpy.dtype == nullptr) return std::nullopt;
   const bool is_dtype = PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy.dtype));
-  const bool is_scalar_type =
-      PyType_Check(object) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object), reinterpret_cast<PyTypeObject*>(numpy.generic));
+  const bool is_scalar_type = PyType_Check(object) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object),
+                                                                       reinterpret_cast<PyTypeObject*>(numpy.generic));
   if (!is_dtype && !is_scalar_type) return std::nullopt;
   const PyRef dtype = is_dtype ? PyRef::borrow(object) : own(PyObject_CallOneArg(numpy.dtype, object));
   const PyRef name = own(PyObject_GetAttrString(dtype.get(), "name"));

@@ -26,8 +26,8 @@ std::optional<std::int64_t> to_int(PyObject* object);
 /// A shape as a tuple of ints (new reference).
 PyObject* from_ints(std::span<const std::int64_t> values);
 
-/// lento.float32, np.float32, np.dtype("float32"), "float32", float, int, bool, complex; nothing when it is none of these.
-/// Throws TypeError for a dtype that Lento does not have, such as np.str_.
+/// lento.float32, np.float32, np.dtype("float32"), "float32", float, int, bool, complex; nothing when it is none of
+/// these. Throws TypeError for a dtype that Lento does not have, such as np.str_.
 std::optional<DType> to_dtype(PyObject* object);
 
 /// The one object for a dtype: `x.dtype is lento.float32` (new reference).

@@ -35,7 +35,8 @@ const ClassSpec kClasses[] = {
 }  // namespace
 
 bool add_errors(PyObject* module) {
-  base_class = PyErr_NewExceptionWithDoc("lento.errors.Error", "Base of the errors that Lento raises on purpose.", nullptr, nullptr);
+  base_class = PyErr_NewExceptionWithDoc("lento.errors.Error", "Base of the errors that Lento raises on purpose.",
+                                         nullptr, nullptr);
   if (base_class == nullptr || PyModule_AddObjectRef(module, "Error", base_class) < 0) return false;
   for (const ClassSpec& spec : kClasses) {
     PyObject* bases = PyTuple_Pack(2, base_class, *spec.builtin);

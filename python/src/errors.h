@@ -1,4 +1,5 @@
-// Errors at the border: Lento's error family as Python exception classes, and the translation of C++ exceptions into them.
+// Errors at the border: Lento's error family as Python exception classes, and the translation of C++ exceptions into
+// them.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -50,11 +50,14 @@ void add_functions(PyObject* module, std::span<const Export> exports) {
     const std::string_view space = entry.space;
     if (space == "Tensor") {
       const PyRef method = own(PyDescr_NewMethod(tensor_type, make_definition(entry, true)));
-      if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), entry.name, method.get()) < 0) throw PythonError{};
+      if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), entry.name, method.get()) < 0)
+        throw PythonError{};
       continue;
     }
     const PyRef target = space_module(module, space);
-    const std::string home = space == "lento" ? "lento" : space == "prim" ? "lento._core.prim" : "lento." + std::string(space);
+    const std::string home = space == "lento"  ? "lento"
+                             : space == "prim" ? "lento._core.prim"
+                                               : "lento." + std::string(space);
     const PyRef home_name = own(PyUnicode_FromString(home.c_str()));
     const PyRef function = own(PyCFunction_NewEx(make_definition(entry, false), nullptr, home_name.get()));
     if (PyObject_SetAttrString(target.get(), entry.name, function.get()) < 0) throw PythonError{};

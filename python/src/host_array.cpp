@@ -33,11 +33,16 @@ std::optional<DType> dtype_of_code(std::string_view code, std::size_t itemsize) 
   const bool is_unsigned = std::string_view("BHILQN").find(code) != std::string_view::npos;
   if (!is_signed && !is_unsigned) return std::nullopt;
   switch (itemsize) {
-    case 1: return is_signed ? DType::int8 : DType::uint8;
-    case 2: return is_signed ? DType::int16 : DType::uint16;
-    case 4: return is_signed ? DType::int32 : DType::uint32;
-    case 8: return is_signed ? DType::int64 : DType::uint64;
-    default: return std::nullopt;
+    case 1:
+      return is_signed ? DType::int8 : DType::uint8;
+    case 2:
+      return is_signed ? DType::int16 : DType::uint16;
+    case 4:
+      return is_signed ? DType::int32 : DType::uint32;
+    case 8:
+      return is_signed ? DType::int64 : DType::uint64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -113,7 +118,8 @@ HostArray from_buffer(PyObject* object) {
   checked(array.owner.get());
   const auto format = parse_format(buffer.format, static_cast<std::size_t>(buffer.itemsize));
   if (!format) {
-    raise(PyExc_TypeError, "asarray(): a buffer of format '%s' has no dtype in Lento", buffer.format == nullptr ? "B" : buffer.format);
+    raise(PyExc_TypeError, "asarray(): a buffer of format '%s' has no dtype in Lento",
+          buffer.format == nullptr ? "B" : buffer.format);
   }
   array.dtype = format->dtype;
   array.swapped = format->swapped;
@@ -127,7 +133,8 @@ HostArray from_buffer(PyObject* object) {
   return array;
 }
 
-void copy_row(const HostArray& array, const std::byte* source, std::int64_t count, std::int64_t stride, std::byte*& to) {
+void copy_row(const HostArray& array, const std::byte* source, std::int64_t count, std::int64_t stride,
+              std::byte*& to) {
   const std::size_t size = size_of(array.dtype);
   if (!array.swapped) {
     if (stride == static_cast<std::int64_t>(size)) {
@@ -149,7 +156,8 @@ void copy_row(const HostArray& array, const std::byte* source, std::int64_t coun
 void copy_axis(const HostArray& array, std::size_t axis, const std::byte* source, std::byte*& to) {
   if (axis + 1 >= array.shape.size()) {
     const bool scalar = array.shape.empty();
-    copy_row(array, source, scalar ? 1 : array.shape[axis], scalar ? static_cast<std::int64_t>(size_of(array.dtype)) : array.strides[axis], to);
+    copy_row(array, source, scalar ? 1 : array.shape[axis],
+             scalar ? static_cast<std::int64_t>(size_of(array.dtype)) : array.strides[axis], to);
     return;
   }
   for (std::int64_t i = 0; i < array.shape[axis]; ++i) copy_axis(array, axis + 1, source + i * array.strides[axis], to);
@@ -225,7 +233,8 @@ struct Flattener {
 
 template <class T>
 bool fits(const Scalar& number) {
-  if (number.kind() == Scalar::Kind::uint_) return number.to<std::uint64_t>() <= std::uint64_t{std::numeric_limits<T>::max()};
+  if (number.kind() == Scalar::Kind::uint_)
+    return number.to<std::uint64_t>() <= std::uint64_t{std::numeric_limits<T>::max()};
   const auto value = number.to<std::int64_t>();
   if constexpr (std::is_unsigned_v<T>) {
     return value >= 0 && static_cast<std::uint64_t>(value) <= std::uint64_t{std::numeric_limits<T>::max()};
@@ -237,15 +246,24 @@ bool fits(const Scalar& number) {
 bool integer_fits(const Scalar& number, DType dtype) {
   if (!number.is_integer()) return true;
   switch (dtype) {
-    case DType::int8: return fits<std::int8_t>(number);
-    case DType::int16: return fits<std::int16_t>(number);
-    case DType::int32: return fits<std::int32_t>(number);
-    case DType::int64: return fits<std::int64_t>(number);
-    case DType::uint8: return fits<std::uint8_t>(number);
-    case DType::uint16: return fits<std::uint16_t>(number);
-    case DType::uint32: return fits<std::uint32_t>(number);
-    case DType::uint64: return fits<std::uint64_t>(number);
-    default: return true;
+    case DType::int8:
+      return fits<std::int8_t>(number);
+    case DType::int16:
+      return fits<std::int16_t>(number);
+    case DType::int32:
+      return fits<std::int32_t>(number);
+    case DType::int64:
+      return fits<std::int64_t>(number);
+    case DType::uint8:
+      return fits<std::uint8_t>(number);
+    case DType::uint16:
+      return fits<std::uint16_t>(number);
+    case DType::uint32:
+      return fits<std::uint32_t>(number);
+    case DType::uint64:
+      return fits<std::uint64_t>(number);
+    default:
+      return true;
   }
 }
 
@@ -270,10 +288,12 @@ void HostArray::copy_to(void* destination) const {
 
 std::optional<HostArray> host_array(PyObject* object) {
   PyObject* generic = numpy_generic();
-  if (is_numpy_array(object) || (generic != nullptr && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)))) {
+  if (is_numpy_array(object) ||
+      (generic != nullptr && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)))) {
     return from_numpy(object);
   }
-  if (PyList_Check(object) || PyTuple_Check(object) || PyUnicode_Check(object) || PyType_Check(object)) return std::nullopt;
+  if (PyList_Check(object) || PyTuple_Check(object) || PyUnicode_Check(object) || PyType_Check(object))
+    return std::nullopt;
   if (PyObject_CheckBuffer(object)) return from_buffer(object);
   if (PyObject_HasAttrString(object, "__array__") != 0) {
     const PyRef array = own(PyObject_CallMethod(object, "__array__", nullptr));

@@ -27,8 +27,8 @@ struct HostArray {
   void copy_to(void* destination) const;
 };
 
-/// The memory of a NumPy array or scalar, of an object with `__array__`, or with the buffer protocol; nothing when `object` is
-/// none of these. Throws TypeError for element types that Lento does not have and for masked arrays.
+/// The memory of a NumPy array or scalar, of an object with `__array__`, or with the buffer protocol; nothing when
+/// `object` is none of these. Throws TypeError for element types that Lento does not have and for masked arrays.
 std::optional<HostArray> host_array(PyObject* object);
 
 /// The elements of nested sequences of numbers (or one number), in row-major order.
@@ -38,8 +38,8 @@ struct HostList {
   std::vector<std::byte> bytes;
 };
 
-/// `object` as an array: bool, int64, float32 or complex64, whichever holds all numbers, or `dtype`. Throws ValueError when
-/// the nesting is ragged, TypeError when an element is no number, OverflowError when one does not fit.
+/// `object` as an array: bool, int64, float32 or complex64, whichever holds all numbers, or `dtype`. Throws ValueError
+/// when the nesting is ragged, TypeError when an element is no number, OverflowError when one does not fit.
 HostList host_list(PyObject* object, std::optional<DType> dtype);
 
 }  // namespace lento::python

@@ -52,7 +52,9 @@ void step_device(const nb::object& device) {
   Device target;
   if (!device.is_none()) {
     const auto given = to_device(device.ptr());
-    if (!given) raise(PyExc_TypeError, "step(): argument 'device' must be Device, str or None, not %s", Py_TYPE(device.ptr())->tp_name);
+    if (!given)
+      raise(PyExc_TypeError, "step(): argument 'device' must be Device, str or None, not %s",
+            Py_TYPE(device.ptr())->tp_name);
     target = *given;
   }
   const PythonSourceScope source;
@@ -87,7 +89,8 @@ std::uint32_t swap_max_pending_nodes(std::int64_t limit) {
   Options changed = options();
   const std::uint32_t old = changed.max_pending_nodes;
   if (limit < 1 || limit > INT64_C(0x3fffffff)) {
-    raise(PyExc_ValueError, "options(): max_pending_nodes must be from 1 to 2**30 - 1, not %lld", static_cast<long long>(limit));
+    raise(PyExc_ValueError, "options(): max_pending_nodes must be from 1 to 2**30 - 1, not %lld",
+          static_cast<long long>(limit));
   }
   changed.max_pending_nodes = static_cast<std::uint32_t>(limit);
   set_options(changed);
@@ -98,7 +101,9 @@ std::uint32_t swap_max_pending_nodes(std::int64_t limit) {
 std::string reprint_graph(std::string_view text, std::string_view format) {
   const Graph graph = parse_graph(text);
   verify(graph);
-  return to_string(graph, format == "dot" ? GraphFormat::dot : format == "json" ? GraphFormat::json : GraphFormat::text);
+  return to_string(graph, format == "dot"    ? GraphFormat::dot
+                          : format == "json" ? GraphFormat::json
+                                             : GraphFormat::text);
 }
 
 /// Holds a scope open from __enter__ to __exit__.
@@ -129,8 +134,10 @@ PyObject* asarray(PyObject* /*module*/, PyObject* const* args, Py_ssize_t count,
 
 const Export kExports[] = {
     {"lento", "asarray", asarray, "(obj, dtype=None, *, device=None, copy=None)",
-     "A tensor with the values of obj: a number, nested lists, a NumPy array, an object with the buffer protocol, or a tensor.\n\n"
-     "Numbers become bool, int64, float32 or complex64; arrays keep their dtype. The values are copied at once, so changing obj\n"
+     "A tensor with the values of obj: a number, nested lists, a NumPy array, an object with the buffer protocol, or a "
+     "tensor.\n\n"
+     "Numbers become bool, int64, float32 or complex64; arrays keep their dtype. The values are copied at once, so "
+     "changing obj\n"
      "later does not change the tensor."},
 };
 
@@ -139,7 +146,8 @@ nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::byt
   for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
   const auto element = dtype_from_name(dtype);
   if (!element) raise(PyExc_ValueError, "unknown dtype '%s'", std::string(dtype).c_str());
-  if (element_count(extents) * static_cast<std::int64_t>(size_of(*element)) != static_cast<std::int64_t>(content.size())) {
+  if (element_count(extents) * static_cast<std::int64_t>(size_of(*element)) !=
+      static_cast<std::int64_t>(content.size())) {
     raise(PyExc_ValueError, "the pickled tensor has the wrong number of bytes");
   }
   return nb::steal(wrap(from_host(content.data(), *element, extents)));
@@ -151,20 +159,25 @@ void bind_engine(nb::module_& module) {
              "Computes every live pending tensor that this thread recorded for the device.");
   module.def("dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
              "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json'. Computes nothing.");
-  module.def("live_tensors", &list_live_tensors,
-             "Pending tensors that are alive in this thread, oldest first: dicts with id, shape, dtype, state and source.");
+  module.def(
+      "live_tensors", &list_live_tensors,
+      "Pending tensors that are alive in this thread, oldest first: dicts with id, shape, dtype, state and source.");
   module.def("counter", &metrics::counter, nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
   module.def("counters", &metrics::counters, "Every counter that is not zero.");
   module.def("reset_counters", &metrics::reset, "Sets all counters to zero.");
-  module.def("memory", [] {
-    const MemoryUse use = lento::memory();
-    nb::dict entry;
-    entry["live"] = use.live;
-    entry["peak"] = use.peak;
-    return entry;
-  }, "Bytes of tensor memory: live and peak.");
+  module.def(
+      "memory",
+      [] {
+        const MemoryUse use = lento::memory();
+        nb::dict entry;
+        entry["live"] = use.live;
+        entry["peak"] = use.peak;
+        return entry;
+      },
+      "Bytes of tensor memory: live and peak.");
   module.def("reset_peak_memory", &reset_peak_memory, "Starts measuring the peak anew.");
-  module.def("set_max_pending_nodes", &swap_max_pending_nodes, nb::arg("limit"), "Sets the limit and returns the old one.");
+  module.def("set_max_pending_nodes", &swap_max_pending_nodes, nb::arg("limit"),
+             "Sets the limit and returns the old one.");
   module.def("reprint_graph", &reprint_graph, nb::arg("text"), nb::arg("format") = "text",
              "Parses a text dump, verifies the graph and prints it again.");
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));

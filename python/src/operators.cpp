@@ -1,5 +1,5 @@
-// The number protocol of lento.Tensor. Everything here is on the path of every op from Python: exact type checks come first,
-// then plain floats and ints, and only then the rest of the numbers.
+// The number protocol of lento.Tensor. Everything here is on the path of every op from Python: exact type checks come
+// first, then plain floats and ints, and only then the rest of the numbers.
 #include "arguments.h"
 #include "convert.h"
 #include "source.h"
@@ -38,7 +38,8 @@ PyObject* binary(PyObject* left, PyObject* right) noexcept {
     }
     Scalar number;
     if (!number_of(left, number)) return not_implemented();
-    return wrap(function(Operand(number, source.unit, source.position), Operand(tensor_of(right), source.unit, source.position)));
+    return wrap(function(Operand(number, source.unit, source.position),
+                         Operand(tensor_of(right), source.unit, source.position)));
   } catch (...) {
     return set_exception();
   }
@@ -55,7 +56,8 @@ PyObject* in_place(PyObject* self, PyObject* other) noexcept {
     if (!with_tensor && !number_of(other, number)) return not_implemented();
     const SourceScope scope(source);
     const Tensor result =
-        with_tensor ? function(Operand(x, source.unit, source.position), Operand(tensor_of(other), source.unit, source.position))
+        with_tensor ? function(Operand(x, source.unit, source.position),
+                               Operand(tensor_of(other), source.unit, source.position))
                     : function(Operand(x, source.unit, source.position), Operand(number, source.unit, source.position));
     x.assign(result);
     return Py_NewRef(self);
@@ -122,13 +124,20 @@ PyObject* invert(PyObject* x) noexcept {
 
 PyObject* compare(PyObject* left, PyObject* right, int operation) noexcept {
   switch (operation) {
-    case Py_EQ: return binary<&lento::equal>(left, right);
-    case Py_NE: return binary<&lento::not_equal>(left, right);
-    case Py_LT: return binary<&lento::less>(left, right);
-    case Py_LE: return binary<&lento::less_equal>(left, right);
-    case Py_GT: return binary<&lento::greater>(left, right);
-    case Py_GE: return binary<&lento::greater_equal>(left, right);
-    default: return not_implemented();
+    case Py_EQ:
+      return binary<&lento::equal>(left, right);
+    case Py_NE:
+      return binary<&lento::not_equal>(left, right);
+    case Py_LT:
+      return binary<&lento::less>(left, right);
+    case Py_LE:
+      return binary<&lento::less_equal>(left, right);
+    case Py_GT:
+      return binary<&lento::greater>(left, right);
+    case Py_GE:
+      return binary<&lento::greater_equal>(left, right);
+    default:
+      return not_implemented();
   }
 }
 
@@ -138,7 +147,8 @@ Scalar one_element(PyObject* self, const char* target) {
   const Tensor& x = tensor_of(self);
   if (x.size() != 1) {
     const PyRef shape = own(from_ints(x.shape()));
-    raise(PyExc_TypeError, "only a tensor of one element can be converted to %s, not one of shape %S", target, shape.get());
+    raise(PyExc_TypeError, "only a tensor of one element can be converted to %s, not one of shape %S", target,
+          shape.get());
   }
   return read_scalar(x);
 }

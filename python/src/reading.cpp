@@ -26,7 +26,8 @@ PyRef numpy_dtype(PyObject* numpy, DType dtype) {
     PyRef module(PyImport_ImportModule("ml_dtypes"));
     if (!module) {
       PyErr_Clear();
-      raise(PyExc_TypeError, "numpy(): NumPy has no bfloat16 of its own; install ml_dtypes, or use astype(lento.float32) first");
+      raise(PyExc_TypeError,
+            "numpy(): NumPy has no bfloat16 of its own; install ml_dtypes, or use astype(lento.float32) first");
     }
     const PyRef scalar_type = own(PyObject_GetAttrString(module.get(), "bfloat16"));
     return own(PyObject_CallMethod(numpy, "dtype", "O", scalar_type.get()));
@@ -61,9 +62,11 @@ PyObject* array_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"dtype", "copy", nullptr};
   PyObject* dtype = Py_None;
   PyObject* copy = Py_None;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy) == 0) return nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy) == 0)
+    return nullptr;
   return guarded([&]() -> PyObject* {
-    if (copy == Py_False) raise(PyExc_ValueError, "__array__(): a NumPy array of a tensor is always a copy; copy=False cannot hold");
+    if (copy == Py_False)
+      raise(PyExc_ValueError, "__array__(): a NumPy array of a tensor is always a copy; copy=False cannot hold");
     PyRef array = to_numpy(tensor_of(self));
     if (dtype == Py_None) return array.release();
     return checked(PyObject_CallMethod(array.get(), "astype", "O", dtype));
@@ -77,7 +80,8 @@ PyObject* list_axis(DType dtype, std::span<const std::int64_t> shape, const std:
     return checked(number);
   }
   PyRef list = own(PyList_New(static_cast<Py_ssize_t>(shape[0])));
-  for (std::int64_t i = 0; i < shape[0]; ++i) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), list_axis(dtype, shape.subspan(1), data));
+  for (std::int64_t i = 0; i < shape[0]; ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), list_axis(dtype, shape.subspan(1), data));
   return list.release();
 }
 
@@ -93,26 +97,30 @@ PyObject* item_method(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     const Tensor held = tensor_of(self);
     if (count == 0) {
-      if (held.size() != 1) raise(PyExc_ValueError, "item(): the tensor has %lld elements, not one", static_cast<long long>(held.size()));
+      if (held.size() != 1)
+        raise(PyExc_ValueError, "item(): the tensor has %lld elements, not one", static_cast<long long>(held.size()));
       return checked(from_scalar(read_scalar(held)));
     }
     // item(i) counts in row-major order, item(i, j) goes by axes, as in NumPy.
     std::int64_t position = 0;
     const Shape flat{held.size()};
     const Shape& shape = count == 1 ? flat : held.shape();
-    if (static_cast<std::size_t>(count) != shape.size()) raise(PyExc_ValueError, "item(): %zd positions for %zu axes", count, shape.size());
+    if (static_cast<std::size_t>(count) != shape.size())
+      raise(PyExc_ValueError, "item(): %zd positions for %zu axes", count, shape.size());
     for (Py_ssize_t axis = 0; axis < count; ++axis) {
       const auto given = to_int(args[axis]);
       if (!given) raise(PyExc_TypeError, "item(): positions must be int, not %s", Py_TYPE(args[axis])->tp_name);
       const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
       const std::int64_t index = *given < 0 ? *given + extent : *given;
       if (index < 0 || index >= extent) {
-        raise(PyExc_IndexError, "item(): position %lld is out of range for %lld elements", static_cast<long long>(*given), static_cast<long long>(extent));
+        raise(PyExc_IndexError, "item(): position %lld is out of range for %lld elements",
+              static_cast<long long>(*given), static_cast<long long>(extent));
       }
       position = position * extent + index;
     }
     const auto* data = static_cast<const std::byte*>(read_data(held));
-    return checked(from_scalar(Scalar::read(held.dtype(), data + static_cast<std::size_t>(position) * size_of(held.dtype()))));
+    return checked(
+        from_scalar(Scalar::read(held.dtype(), data + static_cast<std::size_t>(position) * size_of(held.dtype()))));
   });
 }
 
@@ -139,7 +147,8 @@ PyObject* reduce_method(PyObject* self, PyObject* /*unused*/) {
     const PyRef module = own(PyImport_ImportModule("lento._pickle"));
     const PyRef rebuild = own(PyObject_GetAttrString(module.get(), "tensor"));
     const PyRef shape = own(from_ints(held.shape()));
-    return checked(Py_BuildValue("O(sOO)", rebuild.get(), std::string(name(held.dtype())).c_str(), shape.get(), content.get()));
+    return checked(
+        Py_BuildValue("O(sOO)", rebuild.get(), std::string(name(held.dtype())).c_str(), shape.get(), content.get()));
   });
 }
 
@@ -151,10 +160,14 @@ PyCFunction method(F* function) {
 }  // namespace
 
 PyMethodDef reading_methods[] = {
-    {"numpy", method(numpy_method), METH_NOARGS, "numpy($self, /)\n--\n\nThe values as a new NumPy array. Computes them if they are pending."},
-    {"tolist", method(tolist_method), METH_NOARGS, "tolist($self, /)\n--\n\nThe values as nested lists of Python numbers."},
-    {"item", method(item_method), METH_FASTCALL, "item($self, /, *position)\n--\n\nOne element as a Python number; the only one, or the one at a position."},
-    {"__array__", method(array_method), METH_VARARGS | METH_KEYWORDS, "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy.asarray(x)."},
+    {"numpy", method(numpy_method), METH_NOARGS,
+     "numpy($self, /)\n--\n\nThe values as a new NumPy array. Computes them if they are pending."},
+    {"tolist", method(tolist_method), METH_NOARGS,
+     "tolist($self, /)\n--\n\nThe values as nested lists of Python numbers."},
+    {"item", method(item_method), METH_FASTCALL,
+     "item($self, /, *position)\n--\n\nOne element as a Python number; the only one, or the one at a position."},
+    {"__array__", method(array_method), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy.asarray(x)."},
     {"__complex__", method(complex_method), METH_NOARGS, nullptr},
     {"__copy__", method(copy_method), METH_NOARGS, nullptr},
     {"__deepcopy__", method(copy_method), METH_O, nullptr},

@@ -10,9 +10,9 @@
 namespace lento::python {
 namespace {
 
-// Code objects that sources refer to are pinned so that a line can be looked up long after the function is gone. The table is
-// bounded: a program that compiles new code for ever overwrites the oldest entries, whose sources then have no line any more. A unit
-// is a slot and the generation of its content, so that a stale unit is recognised.
+// Code objects that sources refer to are pinned so that a line can be looked up long after the function is gone. The
+// table is bounded: a program that compiles new code for ever overwrites the oldest entries, whose sources then have no
+// line any more. A unit is a slot and the generation of its content, so that a stale unit is recognised.
 constexpr std::size_t kSlots = 8192;
 constexpr std::uintptr_t kInternalUnit = 1;  // code of Lento's own package
 
@@ -110,7 +110,8 @@ Source source_of(PyFrameObject* frame) {
   Py_DECREF(code);
   if (unit == kInternalUnit) return {};
   const int instruction = instruction_of(frame);
-  return Source::foreign(reinterpret_cast<const void*>(unit), static_cast<std::uint32_t>(instruction < 0 ? 0 : instruction));
+  return Source::foreign(reinterpret_cast<const void*>(unit),
+                         static_cast<std::uint32_t>(instruction < 0 ? 0 : instruction));
 }
 
 // Called without the GIL, maybe under the engine's locks: reads only immutable parts of a pinned code object.

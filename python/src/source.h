@@ -1,5 +1,5 @@
-// Where in Python a call came from: the calling frame's code object and instruction, turned into "train.py:41" only when
-// somebody looks (clause T7).
+// Where in Python a call came from: the calling frame's code object and instruction, turned into "train.py:41" only
+// when somebody looks (clause T7).
 #pragma once
 
 #include "errors.h"
@@ -10,8 +10,8 @@
 
 namespace lento::python {
 
-/// The line of Python that is calling into Lento now; frames of Lento's own package are skipped. A few nanoseconds: it notes
-/// the code object and the instruction, not the line. Needs the GIL.
+/// The line of Python that is calling into Lento now; frames of Lento's own package are skipped. A few nanoseconds: it
+/// notes the code object and the instruction, not the line. Needs the GIL.
 Source current_source();
 
 /// Marks everything recorded while it lives with the calling Python line.

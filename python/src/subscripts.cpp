@@ -16,7 +16,8 @@ namespace {
 std::optional<std::int64_t> slice_bound(PyObject* object) {
   if (object == Py_None) return std::nullopt;
   if (PyIndex_Check(object) == 0) {
-    raise(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method, not %s", Py_TYPE(object)->tp_name);
+    raise(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method, not %s",
+          Py_TYPE(object)->tp_name);
   }
   // Clamps what does not fit, as Python's own slices do.
   const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);
@@ -83,7 +84,8 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
   const Shape& shape = tensor_of(self).shape();
   // The end of an iteration: cheaper than an exception from the engine.
   if (!shape.empty() && row >= shape[0]) {
-    PyErr_Format(PyExc_IndexError, "index %zd is out of range for axis 0 of size %lld", row, static_cast<long long>(shape[0]));
+    PyErr_Format(PyExc_IndexError, "index %zd is out of range for axis 0 of size %lld", row,
+                 static_cast<long long>(shape[0]));
     return nullptr;
   }
   try {
@@ -107,7 +109,8 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
       x = set_item(x, index, Operand(*number));
     } else {
       // Plain lists take the precision of the target; an array has a dtype of its own.
-      const bool weak = (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(x.dtype()) || is_complex(x.dtype()));
+      const bool weak =
+          (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(x.dtype()) || is_complex(x.dtype()));
       const Tensor converted = as_tensor(value, weak ? std::optional(x.dtype()) : std::nullopt);
       x = set_item(x, index, Operand(converted));
     }

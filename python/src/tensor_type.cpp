@@ -83,7 +83,8 @@ PyObject* tensor_iter(PyObject* self) {
 int tensor_contains(PyObject* self, PyObject* item) {
   try {
     const PythonSourceScope source;
-    if (is_tensor(item)) return read_scalar(lento::any(lento::equal(tensor_of(self), tensor_of(item)))).to<bool>() ? 1 : 0;
+    if (is_tensor(item))
+      return read_scalar(lento::any(lento::equal(tensor_of(self), tensor_of(item)))).to<bool>() ? 1 : 0;
     const auto number = to_scalar(item);
     if (!number) return 0;
     return read_scalar(lento::any(lento::equal(tensor_of(self), *number))).to<bool>() ? 1 : 0;
@@ -132,7 +133,8 @@ PyObject* get_matrix_transposed(PyObject* self, void*) {
   return getter([&]() -> PyObject* {
     const Tensor& x = tensor_of(self);
     const std::int64_t rank = x.rank();
-    if (rank < 2) raise(PyExc_ValueError, "mT: the tensor has %lld axes and needs at least 2", static_cast<long long>(rank));
+    if (rank < 2)
+      raise(PyExc_ValueError, "mT: the tensor has %lld axes and needs at least 2", static_cast<long long>(rank));
     Ints axes;
     for (std::int64_t axis = 0; axis < rank - 2; ++axis) axes.push_back(axis);
     axes.push_back(rank - 1);
@@ -142,7 +144,8 @@ PyObject* get_matrix_transposed(PyObject* self, void*) {
 }
 
 PyObject* get_real(PyObject* self, void*) {
-  return getter([&] { return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self); });
+  return getter(
+      [&] { return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self); });
 }
 PyObject* get_imag(PyObject* self, void*) {
   return getter([&] { return wrap(lento::imag(tensor_of(self))); });
@@ -172,7 +175,8 @@ PyMemberDef members[] = {
 
 const char* const kDoc =
     "A tensor: a handle on a value that is pending, ready or failed.\n\n"
-    "Operations return at once and record what is to be computed; reading a value (float(x), x.numpy(), print(x)) computes it.\n"
+    "Operations return at once and record what is to be computed; reading a value (float(x), x.numpy(), print(x)) "
+    "computes it.\n"
     "Make one with lento.asarray or a creation function.";
 
 }  // namespace

@@ -1,5 +1,5 @@
-// lento.Tensor as a CPython heap type. Not a nanobind class: an operator on it must cost nanoseconds, so the number slots
-// are written by hand and objects come from a free list.
+// lento.Tensor as a CPython heap type. Not a nanobind class: an operator on it must cost nanoseconds, so the number
+// slots are written by hand and objects come from a free list.
 #pragma once
 
 #include "errors.h"
@@ -12,9 +12,8 @@
 namespace lento::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;       ///< the handle; rebound by in-place operators and item assignment
-  PyObject* weakrefs;  ///< list of weak references, managed by CPython
+  PyObject_HEAD Tensor tensor;  ///< the handle; rebound by in-place operators and item assignment
+  PyObject* weakrefs;           ///< list of weak references, managed by CPython
 };
 
 /// The type; set once by add_tensor_type. Final (no subclasses), so that a pointer comparison is the whole type check.
@@ -48,10 +47,10 @@ class WithoutGil {
 
 // The parts of the type, each in a file of its own: tables of slots, methods and attributes for PyType_FromSpec.
 
-std::span<const PyType_Slot> operator_slots();  ///< operators.cpp: number protocol and comparisons
-PyObject* get_item_object(PyObject* self, PyObject* key) noexcept;                  ///< subscripts.cpp
-int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept;      ///< subscripts.cpp
-PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept;                        ///< subscripts.cpp
-extern PyMethodDef reading_methods[];                                              ///< reading.cpp: numpy(), tolist(), …
+std::span<const PyType_Slot> operator_slots();                      ///< operators.cpp: number protocol and comparisons
+PyObject* get_item_object(PyObject* self, PyObject* key) noexcept;  ///< subscripts.cpp
+int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept;  ///< subscripts.cpp
+PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept;                    ///< subscripts.cpp
+extern PyMethodDef reading_methods[];                                          ///< reading.cpp: numpy(), tolist(), …
 
 }  // namespace lento::python

@@ -73,7 +73,17 @@ def assert_same_floats(
     got, want = _wide(actual), _wide(expected)
     # Rounding the oracle's value to the result dtype makes overflow and underflow comparable.
     with np.errstate(all="ignore"):
-        want = _wide(expected.astype(numpy_dtype("float32" if dtype == "complex64" else dtype if dtype in EPS and "complex" not in dtype else "float64")))
+        want = _wide(
+            expected.astype(
+                numpy_dtype(
+                    "float32"
+                    if dtype == "complex64"
+                    else dtype
+                    if dtype in EPS and "complex" not in dtype
+                    else "float64"
+                )
+            )
+        )
     nan_bad = np.isnan(got) != np.isnan(want)
     assert not nan_bad.any(), _describe(got, want, nan_bad, context + " (nan)")
     infinite = np.isinf(want) | np.isinf(got)
@@ -90,10 +100,16 @@ def assert_same_floats(
         close = np.where(infinite, got == want, np.abs(got - want) <= bound)
     # Next to overflow an op may round to inf where the oracle does not, and the other way round.
     with np.errstate(all="ignore"):
-        limit = float(ml_dtypes.finfo(numpy_dtype(dtype if "complex" not in dtype else ("float32" if dtype == "complex64" else "float64"))).max)
-        edge = (np.abs(np.where(np.isinf(got), np.sign(got) * limit, got)) >= limit * (1 - 4 * rtol)) & (
-            np.abs(np.where(np.isinf(want), np.sign(want) * limit, want)) >= limit * (1 - 4 * rtol)
-        ) & (np.sign(got) == np.sign(want))
+        limit = float(
+            ml_dtypes.finfo(
+                numpy_dtype(dtype if "complex" not in dtype else ("float32" if dtype == "complex64" else "float64"))
+            ).max
+        )
+        edge = (
+            (np.abs(np.where(np.isinf(got), np.sign(got) * limit, got)) >= limit * (1 - 4 * rtol))
+            & (np.abs(np.where(np.isinf(want), np.sign(want) * limit, want)) >= limit * (1 - 4 * rtol))
+            & (np.sign(got) == np.sign(want))
+        )
     bad = ~(np.isnan(want) | close | edge)
     assert not bad.any(), _describe(got, want, bad, context)
     if elementwise:

@@ -40,10 +40,14 @@ def gelu(x: Array, approximate: str) -> Array:
 # --- windows ---
 
 
-def windows(x: Array, kernel: list[int], stride: list[int], low: list[int], high: list[int], dilation: list[int], fill: Any) -> Array:
+def windows(
+    x: Array, kernel: list[int], stride: list[int], low: list[int], high: list[int], dilation: list[int], fill: Any
+) -> Array:
     """(N, C, *S) → (N, C, *positions, *kernel)."""
     rank = len(kernel)
-    padded = np.pad(x, [(0, 0), (0, 0), *[(max(a, 0), max(b, 0)) for a, b in zip(low, high, strict=True)]], constant_values=fill)
+    padded = np.pad(
+        x, [(0, 0), (0, 0), *[(max(a, 0), max(b, 0)) for a, b in zip(low, high, strict=True)]], constant_values=fill
+    )
     span = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     view = np.lib.stride_tricks.sliding_window_view(padded, span, axis=tuple(range(2, 2 + rank)))
     pick: list[Any] = [slice(None), slice(None)]
@@ -85,7 +89,9 @@ def convolution_input_grad(
             for g in range(groups):
                 got = grad[(slice(None), slice(g * outs, (g + 1) * outs), *place)]
                 kernel = weight[(slice(g * outs, (g + 1) * outs), slice(None), *k)]
-                result[(slice(None), slice(g * channels, (g + 1) * channels), *target)] += _precise(got) @ _precise(kernel)
+                result[(slice(None), slice(g * channels, (g + 1) * channels), *target)] += _precise(got) @ _precise(
+                    kernel
+                )
     with np.errstate(all="ignore"):
         return result.astype(dtype)
 
@@ -115,7 +121,9 @@ def _add_bias(y: Array, bias: Array | None) -> Array:
     return y if bias is None else y + bias.reshape((-1,) + (1,) * (y.ndim - 2))
 
 
-def conv(x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, auto_padding: str) -> Array:
+def conv(
+    x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, auto_padding: str
+) -> Array:
     rank = weight.ndim - 2
     batched = x.ndim == rank + 2
     low = high = _each(padding, rank)
@@ -187,11 +195,15 @@ def _pool_geometry(x: Array, rank: int, kernel: Any, stride: Any, padding: Any, 
 
 def _crop(x: Array, padding: list[int], high: list[int], rank: int) -> tuple[Array, list[int]]:
     """Drops elements at the end that no window reaches (negative padding)."""
-    pick = [slice(None)] * (x.ndim - rank) + [slice(0, n + min(h, 0)) for n, h in zip(x.shape[-rank:], high, strict=True)]
+    pick = [slice(None)] * (x.ndim - rank) + [
+        slice(0, n + min(h, 0)) for n, h in zip(x.shape[-rank:], high, strict=True)
+    ]
     return x[tuple(pick)], [max(h, 0) for h in high]
 
 
-def max_pool(x: Array, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Array, Array]:
+def max_pool(
+    x: Array, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Array, Array]:
     batched = x.ndim == rank + 2
     full = x if batched else x[None]
     kernel, stride, padding, high, dilation = _pool_geometry(x, rank, kernel, stride, padding, dilation, ceil_mode)
@@ -212,9 +224,15 @@ def avg_pool(
     cropped, grown = _crop(full, padding, high, rank)
     total = sum_window(cropped, kernel, stride, padding, grown, dilation)
     # What counts: the input, and with include_pad the padding that was asked for (not what ceil_mode adds).
-    inside = np.pad(np.ones((1, 1, *full.shape[2:])), [(0, 0), (0, 0), *[(p, p) for p in padding]], constant_values=float(include_pad))
+    inside = np.pad(
+        np.ones((1, 1, *full.shape[2:])),
+        [(0, 0), (0, 0), *[(p, p) for p in padding]],
+        constant_values=float(include_pad),
+    )
     extra = [max(h - p, 0) for h, p in zip(high, padding, strict=True)]
-    reach = [slice(None), slice(None)] + [slice(0, n + p + h) for n, p, h in zip(full.shape[2:], padding, high, strict=True)]
+    reach = [slice(None), slice(None)] + [
+        slice(0, n + p + h) for n, p, h in zip(full.shape[2:], padding, high, strict=True)
+    ]
     count = sum_window(inside[tuple(reach)], kernel, stride, [0] * rank, extra, dilation)
     y = total / (count if divisor is None else divisor)
     return y if batched else y[0]
@@ -249,7 +267,9 @@ def adaptive_max_pool(x: Array, rank: int, output_size: Any) -> tuple[Array, Arr
         best = np.argmax(flat, axis=-1)  # the first nan, else the first of the largest
         values[(..., *place)] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
         inner = np.unravel_index(best, block.shape[-rank:])
-        where[(..., *place)] = np.ravel_multi_index(tuple(i + a for i, (a, _) in zip(inner, bounds, strict=True)), x.shape[-rank:])
+        where[(..., *place)] = np.ravel_multi_index(
+            tuple(i + a for i, (a, _) in zip(inner, bounds, strict=True)), x.shape[-rank:]
+        )
     return values, where
 
 
@@ -307,7 +327,9 @@ def batch_norm(x: Array, mean: Any, var: Any, weight: Any, bias: Any, training: 
     return _affine(y, weight, bias, shape)
 
 
-def batch_norm_train(x: Array, mean: Array, var: Array, weight: Any, bias: Any, momentum: float, eps: float) -> tuple[Array, ...]:
+def batch_norm_train(
+    x: Array, mean: Array, var: Array, weight: Any, bias: Any, momentum: float, eps: float
+) -> tuple[Array, ...]:
     axis = (0, *range(2, x.ndim))
     wide = _precise(x)
     new_mean = (1 - momentum) * mean + momentum * wide.mean(axis=axis)
@@ -401,7 +423,9 @@ def _resize_axis(x: Array, axis: int, new: int, factor: float | None, mode: str,
     return _take(x, axis, base) * (1 - t) + _take(x, axis, base + 1) * t
 
 
-def interpolate(x: Array, size: Any, scale_factor: Any, mode: str, align_corners: bool = False, recompute: bool = False) -> Array:
+def interpolate(
+    x: Array, size: Any, scale_factor: Any, mode: str, align_corners: bool = False, recompute: bool = False
+) -> Array:
     rank = x.ndim - 2
     if size is not None and size != []:
         new, factors = _each(size, rank), [None] * rank
@@ -446,9 +470,14 @@ def im2col(x: Array, kernel_size: Any, dilation: Any, padding: Any, stride: Any)
 def fold(x: Array, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Array:
     batched = x.ndim == 3
     full = x if batched else x[None]
-    size, kernel, dilation, padding, stride = (_each(v, 2) for v in (output_size, kernel_size, dilation, padding, stride))
+    size, kernel, dilation, padding, stride = (
+        _each(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
+    )
     channels = full.shape[1] // (kernel[0] * kernel[1])
-    counts = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(size, padding, dilation, kernel, stride, strict=True)]
+    counts = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, p, d, k, s in zip(size, padding, dilation, kernel, stride, strict=True)
+    ]
     blocks = full.reshape((full.shape[0], channels, *kernel, *counts))
     result = np.zeros((full.shape[0], channels, *[n + 2 * p for n, p in zip(size, padding, strict=True)]), full.dtype)
     with np.errstate(all="ignore"):

@@ -114,7 +114,9 @@ def seed_of(text: str) -> np.random.Generator:
 
 # --- tensors ---
 
-_TENSOR = re.compile(r"^\s*(sorted\s+)?([a-z_0-9|]+)\s*\[([0-9,\s]*)\]\s*(?:in\s*[(\[]([^,]+),([^)\]]+)[)\]])?\s*(special|distinct)?\s*$")
+_TENSOR = re.compile(
+    r"^\s*(sorted\s+)?([a-z_0-9|]+)\s*\[([0-9,\s]*)\]\s*(?:in\s*[(\[]([^,]+),([^)\]]+)[)\]])?\s*(special|distinct)?\s*$"
+)
 
 
 def is_tensor_text(value: Any) -> bool:
@@ -141,7 +143,9 @@ def choose_dtype(text: str, wanted: str) -> str:
     return next((d for d in PREFERRED if d in allowed), allowed[0])
 
 
-def random_array(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
+def random_array(
+    rng: np.random.Generator, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None
+) -> Any:
     """Numbers of `dtype` from an interval (inclusive for integers), by default from a modest range around zero."""
     if dtype == "bool":
         return rng.integers(0, 2, size=shape).astype(np.bool_)
@@ -265,7 +269,14 @@ def special_values(dtype: str) -> Any:
 
     info = ml_dtypes.finfo(numpy_dtype(dtype))
     values = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -3.5, np.inf, -np.inf, np.nan]
-    values += [float(info.max), float(info.min), float(info.tiny), -float(info.tiny), float(info.smallest_subnormal), float(info.eps)]
+    values += [
+        float(info.max),
+        float(info.min),
+        float(info.tiny),
+        -float(info.tiny),
+        float(info.smallest_subnormal),
+        float(info.eps),
+    ]
     return np.array(values).astype(numpy_dtype(dtype))
 
 
@@ -333,7 +344,7 @@ def sampled_calls(op: OpInfo) -> Iterator[Call]:
             rng = seed_of(f"{op.qualified}-{number}-{dtype}")
             arguments = {}
             for arg in op.args:
-                value = sample[arg.name] if arg.name in sample else arg.default
+                value = sample.get(arg.name, arg.default)
                 arguments[arg.name] = _argument(arg, value, dtype, rng)
             yield Call(op, f"sample{number}", dtype, arguments, raises, tolerance)
 

@@ -67,7 +67,11 @@ def test_m2_text_round_trip() -> None:
 
 def random_graph(seed: int) -> list[Any]:
     rng = random.Random(seed)
-    pool: list[Any] = [lento.asarray(np.ones((2, 3), np.float32)), lento.asarray(np.arange(6).reshape(2, 3)), lento.full((2, 3), 2.5)]
+    pool: list[Any] = [
+        lento.asarray(np.ones((2, 3), np.float32)),
+        lento.asarray(np.arange(6).reshape(2, 3)),
+        lento.full((2, 3), 2.5),
+    ]
     actions = [
         lambda a, b: a + b,
         lambda a, b: lento.where(a > b, a, b),

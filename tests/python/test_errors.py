@@ -78,9 +78,15 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: lento.nn.softmax(f32(2), axis=True), "softmax(): argument 'axis' must be int, not bool"),
     (lambda: lento.add(f32(2), [1]), "add(): argument 'x2' must be Tensor or a number, not list"),
     (lambda: lento.reshape(f32(2), "ab"), "reshape(): argument 'shape' must be int or a sequence of ints, not str"),
-    (lambda: lento.reshape(f32(2), (1, 2.0)), "reshape(): argument 'shape' must be a sequence of ints, but element 1 is float"),
+    (
+        lambda: lento.reshape(f32(2), (1, 2.0)),
+        "reshape(): argument 'shape' must be a sequence of ints, but element 1 is float",
+    ),
     (lambda: lento.concat(3), "concat(): argument 'arrays' must be a sequence of tensors, not int"),
-    (lambda: lento.concat([f32(2), 3]), "concat(): argument 'arrays' must be a sequence of tensors, but element 1 is int"),
+    (
+        lambda: lento.concat([f32(2), 3]),
+        "concat(): argument 'arrays' must be a sequence of tensors, but element 1 is int",
+    ),
     (lambda: lento.sum(f32(2), keepdims=1), "sum(): argument 'keepdims' must be bool, not int"),
     (lambda: lento.zeros((2,), dtype=3), "zeros(): argument 'dtype' must be a dtype or None, not int"),
     (lambda: lento.zeros((2,), dtype="float99"), "unknown dtype 'float99'"),

@@ -39,7 +39,10 @@ def symmetric(shape: tuple[int, ...], dtype: str) -> Any:
 @pytest.mark.parametrize("full", [False, True])
 def test_svd(shape: tuple[int, ...], dtype: str, full: bool) -> None:
     x = matrix(shape, dtype)
-    for u, s, vh in (lento.linalg.svd(lento.asarray(x), full_matrices=full), lento._core.prim.svd_factor(lento.asarray(x), full)):
+    for u, s, vh in (
+        lento.linalg.svd(lento.asarray(x), full_matrices=full),
+        lento._core.prim.svd_factor(lento.asarray(x), full),
+    ):
         u, s, vh = u.numpy(), s.numpy(), vh.numpy()
         assert s.dtype == x.real.dtype
         k = min(shape[-2:])

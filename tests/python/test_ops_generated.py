@@ -21,8 +21,10 @@ BY_NAME = {op.qualified: op for op in CATALOGUE}
 TESTED_BY_HAND: dict[str, str] = {
     **{
         f"random.{name}": "test_continuous_distributions"
-        for name in ("uniform", "normal", "exponential", "laplace", "logistic", "gumbel", "cauchy", "lognormal")
-        + ("truncated_normal", "gamma", "uniform_like", "normal_like")
+        for name in (
+            *("uniform", "normal", "exponential", "laplace", "logistic", "gumbel", "cauchy", "lognormal"),
+            *("truncated_normal", "gamma", "uniform_like", "normal_like"),
+        )
     },
     "random.bernoulli": "test_bernoulli",
     "random.bernoulli_like": "test_bernoulli",
@@ -49,6 +51,7 @@ TESTED_BY_HAND: dict[str, str] = {
     "prim.search_sorted": "test_search_sorted",
     "prim.flat_nonzero": "test_flat_nonzero",
 }
+
 
 def calls_with(oracle: str) -> list[Call]:
     return [call for op in CATALOGUE if getattr(op, oracle) for call in calls_of(op) if not call.raises]
@@ -107,7 +110,9 @@ def test_aliases_and_methods_are_there(op: OpInfo) -> None:
 
 
 @pytest.mark.parametrize(
-    "op", [op for op in CATALOGUE if op.elementwise and len(op.args) == 2 and op.args[1].type == "Operand"], ids=lambda op: op.qualified
+    "op",
+    [op for op in CATALOGUE if op.elementwise and len(op.args) == 2 and op.args[1].type == "Operand"],
+    ids=lambda op: op.qualified,
 )
 def test_elementwise_op_takes_numbers_on_either_side(op: OpInfo) -> None:
     function = harness.find_function(op)

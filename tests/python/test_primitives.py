@@ -21,7 +21,9 @@ def array(dtype: str, *shape: int) -> Any:
 
 def same(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(
-        actual.numpy().astype(np.complex128), np.asarray(expected).astype(np.complex128), rtol=1e-2 if "float16" in actual.dtype.name else 1e-6
+        actual.numpy().astype(np.complex128),
+        np.asarray(expected).astype(np.complex128),
+        rtol=1e-2 if "float16" in actual.dtype.name else 1e-6,
     )
 
 
@@ -39,7 +41,10 @@ def test_scatter_axis(dtype: str, mode: str) -> None:
     x, value = array(dtype, 5, 3), array(dtype, 4, 3)
     index = random_array(seed_of(mode), "int64", (4, 3), 0, 4)
     result = prim.scatter_axis(lento.asarray(x), lento.asarray(index), lento.asarray(value), 0, mode)
-    same(result, oracles.scatter(x, 0, index, value, {"minimum": "amin", "maximum": "amax", "set": "none"}.get(mode, mode)))
+    same(
+        result,
+        oracles.scatter(x, 0, index, value, {"minimum": "amin", "maximum": "amax", "set": "none"}.get(mode, mode)),
+    )
 
 
 @pytest.mark.parametrize("dtype", REAL)
@@ -47,7 +52,9 @@ def test_scatter_axis(dtype: str, mode: str) -> None:
 def test_scatter_nd(dtype: str, mode: str) -> None:
     x, value = array(dtype, 5, 3, 2), array(dtype, 4, 2)
     rows, columns = random_array(seed_of(mode), "int64", (4,), -5, 4), random_array(seed_of(mode), "int32", (4,), 0, 2)
-    result = prim.scatter_nd(lento.asarray(x), lento.asarray(value), [lento.asarray(rows), lento.asarray(columns)], mode)
+    result = prim.scatter_nd(
+        lento.asarray(x), lento.asarray(value), [lento.asarray(rows), lento.asarray(columns)], mode
+    )
     same(result, oracles.scatter_nd(x, value, [rows, columns], mode))
 
 

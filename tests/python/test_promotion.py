@@ -48,7 +48,11 @@ def test_t3_promotion_of_two_dtypes(a: str, b: str) -> None:
 def test_t3_python_numbers_are_weak(dtype: str, number: Any) -> None:
     x = lento.ones((2,), dtype=lento_dtype(dtype))
     kind = x.dtype.kind
-    if isinstance(number, bool) or (isinstance(number, int) and kind != "b") or (isinstance(number, float) and kind in "fc"):
+    if (
+        isinstance(number, bool)
+        or (isinstance(number, int) and kind != "b")
+        or (isinstance(number, float) and kind in "fc")
+    ):
         expected = dtype
     elif isinstance(number, int):
         expected = "int64"
@@ -61,7 +65,9 @@ def test_t3_python_numbers_are_weak(dtype: str, number: Any) -> None:
     assert lento.result_type(x, number).name == expected
 
 
-@pytest.mark.parametrize("number", [np.float64(2.0), np.float32(2.0), np.int64(2), np.int8(2), np.float16(2.0), ml_dtypes.bfloat16(2.0)])
+@pytest.mark.parametrize(
+    "number", [np.float64(2.0), np.float32(2.0), np.int64(2), np.int8(2), np.float16(2.0), ml_dtypes.bfloat16(2.0)]
+)
 def test_t3_numpy_scalars_are_weak_on_both_sides(number: Any) -> None:
     x = lento.asarray([1.0, 2.0])
     assert x.dtype is lento.float32
@@ -143,7 +149,12 @@ def test_can_cast_and_isdtype() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_finfo_agrees_with_numpy(dtype: str) -> None:
     mine, theirs = lento.finfo(dtype), ml_dtypes.finfo(numpy_dtype(dtype))
-    assert (mine.bits, mine.eps, mine.max, mine.min) == (theirs.bits, float(theirs.eps), float(theirs.max), float(theirs.min))
+    assert (mine.bits, mine.eps, mine.max, mine.min) == (
+        theirs.bits,
+        float(theirs.eps),
+        float(theirs.max),
+        float(theirs.min),
+    )
     assert mine.smallest_normal == float(theirs.tiny)
 
 

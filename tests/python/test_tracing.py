@@ -113,7 +113,12 @@ def test_t7_scopes_nest_and_close() -> None:
 
     d = inner(c)
     text = lento.dump(d)
-    line_of = {word: line for line in text.splitlines() for word in ("add", "multiply", "subtract", "divide") if f" {word}" in line}
+    line_of = {
+        word: line
+        for line in text.splitlines()
+        for word in ("add", "multiply", "subtract", "divide")
+        if f" {word}" in line
+    }
     assert "model/layer1" in line_of["add"]
     assert "model" in line_of["multiply"] and "layer1" not in line_of["multiply"]
     assert "model" not in line_of["subtract"]
