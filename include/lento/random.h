@@ -1,6 +1,6 @@
-// Generator: where random numbers come from (clause T5). Random numbers are counter-based (Philox 4x32-10): a key, which is
-// the seed, and the number of the first block decide every bit. Random ops take the next blocks of a generator when
-// they are recorded; the key and the counter are arguments of the plan, so a new seed never recompiles.
+// Generator: where random numbers come from (clause T5). Random numbers are counter-based (Philox 4x32-10): a key,
+// which is the seed, and the number of the first block decide every bit. Random ops take the next blocks of a generator
+// when they are recorded; the key and the counter are arguments of the plan, so a new seed never recompiles.
 #pragma once
 
 #include <lento/export.h>
@@ -10,7 +10,8 @@
 
 namespace lento {
 
-/// A sequence of random blocks. Safe to use from several threads; which op gets which blocks then depends on their order.
+/// A sequence of random blocks. Safe to use from several threads; which op gets which blocks then depends on their
+/// order.
 class LENTO_API Generator {
  public:
   /// The seed of a generator that was given none, also of the default generator.
@@ -34,7 +35,8 @@ class LENTO_API Generator {
   State state() const;
   void set_state(const State& state);
 
-  /// Hands out `blocks` blocks of 128 bits: the state before, from which they are computed. The counter moves past them.
+  /// Hands out `blocks` blocks of 128 bits: the state before, from which they are computed. The counter moves past
+  /// them.
   State reserve(std::uint64_t blocks);
 
  private:

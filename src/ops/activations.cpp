@@ -27,7 +27,8 @@ Tensor with_axis(const Tensor& x) { return x.shape().empty() ? reshaped(x, Ints{
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   const std::size_t rank = x.shape().size();
   const std::int64_t count = element_count(weight.shape());
-  if (weight.shape().size() > 1) fail<ShapeError>("the weight must have at most one axis, got shape {}", weight.shape());
+  if (weight.shape().size() > 1)
+    fail<ShapeError>("the weight must have at most one axis, got shape {}", weight.shape());
   if (count == 1) return above_zero_or(x, multiply(x, reshaped(weight, {})));
   if (rank < 2 || x.shape()[1] != count) {
     fail<ShapeError>("the weight has {} slopes, but the input of shape {} has {} channels", count, x.shape(),
@@ -148,7 +149,8 @@ Tensor gumbel_softmax(const Tensor& logits, const Scalar& tau, bool hard, std::i
   if (!hard) return soft;
   const std::int64_t at = checked_axis(axis, logits.shape().size());
   const std::size_t rank = logits.shape().size();
-  const Tensor positions = prim::iota(logits.shape()[static_cast<std::size_t>(at)], 0, 1, DType::int64, logits.device());
+  const Tensor positions =
+      prim::iota(logits.shape()[static_cast<std::size_t>(at)], 0, 1, DType::int64, logits.device());
   const Tensor best = prim::arg_max(soft, at, true);
   return cast(equal(along_axis(positions, static_cast<std::size_t>(at), rank), best), logits.dtype());
 }

@@ -29,7 +29,8 @@ AdaptiveWindows adaptive_windows(std::int64_t length, std::int64_t windows, cons
   const Tensor offsets = prim::iota(longest, 0, 1, DType::int64, device);
   const Tensor positions = add(reshaped(starts, Shape{windows, 1}), offsets);
   const Tensor limits = reshaped(ends, Shape{windows, 1});
-  return {minimum(positions, length - 1), less(positions, limits), subtract(limits, reshaped(starts, Shape{windows, 1}))};
+  return {minimum(positions, length - 1), less(positions, limits),
+          subtract(limits, reshaped(starts, Shape{windows, 1}))};
 }
 
 /// A (windows, m) tensor so shaped that it broadcasts over axes `axis` and `axis + 1`.
@@ -44,7 +45,8 @@ Ints checked_output(const Tensor& batch, std::size_t axes, const Ints& output_si
   const Ints output = spatial(output_size, axes, "output_size");
   check_at_least(output, 0, "output_size");
   for (std::size_t axis = 0; axis < axes; ++axis) {
-    if (batch.shape()[axis + 2] == 0) fail<ShapeError>("the spatial axes must not be empty, got shape {}", batch.shape());
+    if (batch.shape()[axis + 2] == 0)
+      fail<ShapeError>("the spatial axes must not be empty, got shape {}", batch.shape());
   }
   return output;
 }

@@ -49,7 +49,8 @@ Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
   const std::size_t rank = x.shape().size();
   const std::int64_t own = x.shape()[rank - 3];
   if (own == heads) return x;
-  if (own == 0 || heads % own != 0) fail<ShapeError>("{} query heads are no multiple of {} key or value heads", heads, own);
+  if (own == 0 || heads % own != 0)
+    fail<ShapeError>("{} query heads are no multiple of {} key or value heads", heads, own);
   Shape spread(x.shape());
   spread.insert(rank - 2, heads / own);
   Shape shape(x.shape());
@@ -78,9 +79,12 @@ Tensor softmax_of_seen(const Tensor& scores) {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const std::optional<Tensor>& attn_mask, const Scalar& dropout_p, bool is_causal,
                                     const std::optional<Scalar>& scale, bool enable_gqa, Generator* generator) {
-  const auto extent = [](const Tensor& x, int from_end) { return x.shape()[x.shape().size() - static_cast<std::size_t>(from_end)]; };
+  const auto extent = [](const Tensor& x, int from_end) {
+    return x.shape()[x.shape().size() - static_cast<std::size_t>(from_end)];
+  };
   for (const Tensor* each : {&query, &key, &value}) {
-    if (each->shape().size() < 2) fail<ShapeError>("query, key and value must have at least 2 axes, got shape {}", each->shape());
+    if (each->shape().size() < 2)
+      fail<ShapeError>("query, key and value must have at least 2 axes, got shape {}", each->shape());
   }
   if (extent(query, 1) != extent(key, 1)) {
     fail<ShapeError>("query {} and key {} have different numbers of features", query.shape(), key.shape());
@@ -99,14 +103,16 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     v = repeat_heads(v, extent(query, 3));
   }
   const std::int64_t features = extent(query, 1);
-  const double factor = scale ? scale->to<double>() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(features, 1)));
+  const double factor =
+      scale ? scale->to<double>() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(features, 1)));
   Tensor scores = multiply(prim::matrix_multiply(widen(query), swap_last(k)), factor);
   if (is_causal) {
     scores = where(causal_mask(extent(scores, 2), extent(scores, 1), query.device()), scores, kMinusInfinity);
   } else if (attn_mask && attn_mask->dtype() == DType::bool_) {
     scores = where(*attn_mask, scores, kMinusInfinity);
   } else if (attn_mask) {
-    if (!is_floating(attn_mask->dtype())) fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
+    if (!is_floating(attn_mask->dtype()))
+      fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
     scores = add(scores, cast(*attn_mask, scores.dtype()));
   }
   Tensor weights = softmax_of_seen(scores);

@@ -25,7 +25,8 @@ ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_
   Shape expected(x.shape());
   expected.erase(single ? 0 : 1);
   if (target.shape() != expected) {
-    fail<ShapeError>("the input has shape {}, so the target must have shape {}, got {}", x.shape(), expected, target.shape());
+    fail<ShapeError>("the input has shape {}, so the target must have shape {}, got {}", x.shape(), expected,
+                     target.shape());
   }
   const Tensor numbers = cast(target, DType::int64);
   const Tensor batched = single ? unsqueeze(numbers, 0) : numbers;
@@ -74,7 +75,8 @@ Tensor class_cross_entropy(const Tensor& x, const Tensor& target, const std::opt
   const Tensor weights = target_weights(t, weight);
   Tensor loss = picked_loss(t, logs, weights);
   if (smoothing > 0) {
-    const Tensor scaled = weight ? multiply(logs, along_axis(cast(*weight, logs.dtype()), 1, logs.shape().size())) : logs;
+    const Tensor scaled =
+        weight ? multiply(logs, along_axis(cast(*weight, logs.dtype()), 1, logs.shape().size())) : logs;
     const Tensor uniform = where(t.ignored, 0.0, negative(prim::reduce_sum(scaled, Ints{1}, false)));
     loss = add(multiply(loss, 1 - smoothing), multiply(uniform, smoothing / static_cast<double>(classes)));
   }
@@ -124,7 +126,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const std::optional<
 Tensor multi_margin_loss(const Tensor& x, const Tensor& target, std::int64_t p, const Scalar& margin,
                          const std::optional<Tensor>& weight, std::string_view reduction) {
   if (p != 1 && p != 2) fail<ValueError>("p must be 1 or 2, got {}", p);
-  if (x.shape().size() > 2) fail<ShapeError>("the input must be (batch, classes) or (classes,), got shape {}", x.shape());
+  if (x.shape().size() > 2)
+    fail<ShapeError>("the input must be (batch, classes) or (classes,), got shape {}", x.shape());
   // No class number is ignored: this one is not a class anyway.
   const ClassTargets t = prepare(x, target, INT64_MIN);
   const std::int64_t classes = t.x.shape()[1];

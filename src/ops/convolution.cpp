@@ -68,8 +68,8 @@ Tensor convolve(std::size_t axes, const Tensor& x, const Tensor& weight, const s
   check_groups(groups, batch.shape()[1], "channels");
   check_groups(groups, weight.shape()[0], "output channels");
   if (weight.shape()[1] * groups != batch.shape()[1]) {
-    fail<ShapeError>("the input of shape {} has {} channels, but the weight of shape {} expects {} in {} groups", x.shape(),
-                     batch.shape()[1], weight.shape(), weight.shape()[1] * groups, groups);
+    fail<ShapeError>("the input of shape {} has {} channels, but the weight of shape {} expects {} in {} groups",
+                     x.shape(), batch.shape()[1], weight.shape(), weight.shape()[1] * groups, groups);
   }
   const Padding pads = resolve_padding(padding, auto_padding, weight, strides, dilations);
   const Tensor result = prim::convolution(batch, weight, strides, pads.low, pads.high, dilations, groups);
@@ -148,7 +148,8 @@ Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const 
   const std::int64_t rows = element_count(lead);
   // (rows, left) @ (left, outputs * right) first, then each row's (outputs, right) times its vector of x2.
   const Tensor flat = reshaped(prim::permute_dims(weight, Ints{1, 0, 2}), Shape{left, outputs * right});
-  const Tensor half = reshaped(prim::matrix_multiply(reshaped(x1, Shape{rows, left}), flat), Shape{rows, outputs, right});
+  const Tensor half =
+      reshaped(prim::matrix_multiply(reshaped(x1, Shape{rows, left}), flat), Shape{rows, outputs, right});
   Shape shape = lead;
   shape.push_back(outputs);
   const Tensor result = reshaped(prim::matrix_multiply(half, reshaped(x2, Shape{rows, right, 1})), shape);

@@ -19,7 +19,8 @@ void check_table(const Tensor& x, const Tensor& weight) {
 /// The padding row counted from the front.
 std::optional<std::int64_t> checked_padding(std::optional<std::int64_t> padding, std::int64_t rows) {
   if (!padding) return std::nullopt;
-  if (*padding < -rows || *padding >= rows) fail<IndexError>("padding_idx {} is out of range for {} rows", *padding, rows);
+  if (*padding < -rows || *padding >= rows)
+    fail<IndexError>("padding_idx {} is out of range for {} rows", *padding, rows);
   return *padding < 0 ? *padding + rows : *padding;
 }
 

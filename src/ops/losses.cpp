@@ -1,4 +1,5 @@
-// Losses of one element at a time and of pairs of vectors (ops/losses.yaml). Those with classes are in class_losses.cpp.
+// Losses of one element at a time and of pairs of vectors (ops/losses.yaml). Those with classes are in
+// class_losses.cpp.
 #include "base/fail.h"
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
@@ -99,11 +100,14 @@ Tensor cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& t
   constexpr double kEpsilon = 1e-12;  // keeps the cosine of a zero vector finite
   const std::size_t rank = x1.shape().size();
   if (x2.shape().size() != rank || target.shape().size() + 1 != rank) {
-    fail<ShapeError>("expected inputs (batch, features) with targets (batch,), or (features,) with one target; got {}, {} and {}",
-                     x1.shape(), x2.shape(), target.shape());
+    fail<ShapeError>(
+        "expected inputs (batch, features) with targets (batch,), or (features,) with one target; got {}, {} and {}",
+        x1.shape(), x2.shape(), target.shape());
   }
   const std::int64_t last = checked_axis(-1, rank);
-  const auto dot = [&](const Tensor& a, const Tensor& b) { return prim::reduce_sum(multiply(a, b), Ints{last}, false); };
+  const auto dot = [&](const Tensor& a, const Tensor& b) {
+    return prim::reduce_sum(multiply(a, b), Ints{last}, false);
+  };
   const Tensor a = widen(x1);
   const Tensor b = widen(x2);
   const Tensor norms = sqrt(multiply(add(dot(a, a), kEpsilon), add(dot(b, b), kEpsilon)));
@@ -144,7 +148,8 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, b
   const Tensor t = widen(target);
   Tensor loss = log_input ? subtract(exp(wide), multiply(t, wide)) : subtract(wide, multiply(t, log(add(wide, eps))));
   if (full) {
-    const Tensor stirling = add(subtract(multiply(t, log(t)), t), multiply(log(multiply(t, 2 * std::numbers::pi)), 0.5));
+    const Tensor stirling =
+        add(subtract(multiply(t, log(t)), t), multiply(log(multiply(t, 2 * std::numbers::pi)), 0.5));
     loss = add(loss, where(greater(t, 1), stirling, 0));
   }
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());

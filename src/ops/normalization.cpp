@@ -42,7 +42,8 @@ Tensor scale_channels(Tensor x, const Affine& affine) {
 }
 
 void check_rank(const Tensor& x, std::size_t least) {
-  if (x.shape().size() < least) fail<ShapeError>("the input must have at least {} axes, got shape {}", least, x.shape());
+  if (x.shape().size() < least)
+    fail<ShapeError>("the input must have at least {} axes, got shape {}", least, x.shape());
 }
 
 /// All axes but that of the channels.
@@ -54,7 +55,8 @@ Ints axes_but_channels(const Tensor& x) {
 
 Tensor apply_running(const Tensor& x, const std::optional<Tensor>& mean, const std::optional<Tensor>& var,
                      const Scalar& eps) {
-  if (!mean || !var) fail<ValueError>("running_mean and running_var are needed when the input's statistics are not used");
+  if (!mean || !var)
+    fail<ValueError>("running_mean and running_var are needed when the input's statistics are not used");
   return multiply(subtract(x, channelwise(*mean, x, "running_mean")),
                   rsqrt(add(channelwise(*var, x, "running_var"), eps)));
 }
@@ -112,8 +114,8 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, co
 }
 
 BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
-                                       const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                                       const Scalar& momentum, const Scalar& eps) {
+                                      const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                                      const Scalar& momentum, const Scalar& eps) {
   check_rank(x, 2);
   const std::int64_t channels = x.shape()[1];
   check_channels(running_mean, channels, "running_mean");
@@ -182,8 +184,8 @@ Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alp
   std::int64_t space = 1;
   for (std::size_t axis = 2; axis < x.shape().size(); ++axis) space *= x.shape()[axis];
   const Tensor squares = reshaped(multiply(wide, wide), Shape{x.shape()[0], 1, channels, space});
-  const Tensor sums = prim::sum_window(squares, Ints{size, 1}, Ints{1, 1}, Ints{size / 2, 0}, Ints{(size - 1) / 2, 0},
-                                       Ints{1, 1});
+  const Tensor sums =
+      prim::sum_window(squares, Ints{size, 1}, Ints{1, 1}, Ints{size / 2, 0}, Ints{(size - 1) / 2, 0}, Ints{1, 1});
   const Tensor mean = divide(reshaped(sums, x.shape()), static_cast<double>(size));
   return cast(divide(wide, lento::pow(add(multiply(mean, alpha), k), beta)), x.dtype());
 }

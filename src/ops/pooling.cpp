@@ -27,8 +27,14 @@ struct Windows {
 Windows plan_windows(std::size_t axes, const Tensor& x, const Ints& kernel_size, const std::optional<Ints>& stride,
                      const Ints& padding, const Ints& dilation, bool ceil_mode) {
   auto [batch, added] = add_batch(x, axes);
-  Windows w{batch, added, spatial(kernel_size, axes, "kernel_size"), {}, spatial(padding, axes, "padding"), {},
-            spatial(dilation, axes, "dilation"), Ints(axes, 0)};
+  Windows w{batch,
+            added,
+            spatial(kernel_size, axes, "kernel_size"),
+            {},
+            spatial(padding, axes, "padding"),
+            {},
+            spatial(dilation, axes, "dilation"),
+            Ints(axes, 0)};
   w.stride = stride && !stride->empty() ? spatial(*stride, axes, "stride") : w.kernel;
   check_at_least(w.kernel, 1, "kernel_size");
   check_at_least(w.stride, 1, "stride");
@@ -165,8 +171,8 @@ Tensor max_pool1d(const Tensor& x, const Ints& kernel_size, const std::optional<
 }
 
 MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor& x, const Ints& kernel_size,
-                                                     const std::optional<Ints>& stride, const Ints& padding,
-                                                     const Ints& dilation, bool ceil_mode) {
+                                                   const std::optional<Ints>& stride, const Ints& padding,
+                                                   const Ints& dilation, bool ceil_mode) {
   const MaxPool pool = maximal(1, x, kernel_size, stride, padding, dilation, ceil_mode);
   return {pool.values, pool.indices};
 }
@@ -191,8 +197,8 @@ Tensor max_pool2d(const Tensor& x, const Ints& kernel_size, const std::optional<
 }
 
 MaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor& x, const Ints& kernel_size,
-                                                     const std::optional<Ints>& stride, const Ints& padding,
-                                                     const Ints& dilation, bool ceil_mode) {
+                                                   const std::optional<Ints>& stride, const Ints& padding,
+                                                   const Ints& dilation, bool ceil_mode) {
   const MaxPool pool = maximal(2, x, kernel_size, stride, padding, dilation, ceil_mode);
   return {pool.values, pool.indices};
 }
@@ -217,8 +223,8 @@ Tensor max_pool3d(const Tensor& x, const Ints& kernel_size, const std::optional<
 }
 
 MaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor& x, const Ints& kernel_size,
-                                                     const std::optional<Ints>& stride, const Ints& padding,
-                                                     const Ints& dilation, bool ceil_mode) {
+                                                   const std::optional<Ints>& stride, const Ints& padding,
+                                                   const Ints& dilation, bool ceil_mode) {
   const MaxPool pool = maximal(3, x, kernel_size, stride, padding, dilation, ceil_mode);
   return {pool.values, pool.indices};
 }

@@ -85,8 +85,9 @@ Tensor lognormal(const Ints& shape, const Operand& mean, const Operand& sigma, s
   return cast(exp(add(multiply(standard_normal(target), sigma), mean)), target.dtype);
 }
 
-Tensor truncated_normal(const Ints& shape, const Scalar& low, const Scalar& high, const Scalar& loc, const Scalar& scale,
-                        std::optional<DType> dtype, std::optional<Device> device, Generator* generator) {
+Tensor truncated_normal(const Ints& shape, const Scalar& low, const Scalar& high, const Scalar& loc,
+                        const Scalar& scale, std::optional<DType> dtype, std::optional<Device> device,
+                        Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {}, kFloating);
   if (!(low.to<double>() < high.to<double>())) fail<ValueError>("low {} must be below high {}", low, high);
   const double first = std::erf(low.to<double>() / std::numbers::sqrt2);
@@ -111,8 +112,8 @@ Tensor gamma(const Ints& shape, const Operand& alpha, const Operand& scale, std:
   const Tensor base = add(multiply(x, c), 1);
   const Tensor v = multiply(multiply(base, base), base);
   const Tensor positive = greater(base, 0);
-  const Tensor bound = add(multiply(multiply(x, x), 0.5),
-                           multiply(subtract(add(log(where(positive, v, 1.0)), 1), v), d));
+  const Tensor bound =
+      add(multiply(multiply(x, x), 0.5), multiply(subtract(add(log(where(positive, v, 1.0)), 1), v), d));
   const Tensor accepted = bitwise_and(positive, less(log(open_unit(many)), bound));
   const Tensor chosen = prim::arg_max(accepted, 0, true);
   const Tensor value = multiply(squeeze_axis(prim::take_along_axis(maximum(v, 0), chosen, 0), 0), d);

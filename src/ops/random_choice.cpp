@@ -19,7 +19,8 @@ __extension__ typedef __int128 Wide;
 Wide whole(const Scalar& number, std::string_view what) {
   if (number.is_floating()) {
     const double value = number.to<double>();
-    if (value != std::floor(value) || std::abs(value) > 0x1p64) fail<ValueError>("{} must be an integer, got {}", what, number);
+    if (value != std::floor(value) || std::abs(value) > 0x1p64)
+      fail<ValueError>("{} must be an integer, got {}", what, number);
     return static_cast<Wide>(value);
   }
   if (number.is_complex()) fail<ValueError>("{} must be an integer, got {}", what, number);
@@ -41,14 +42,15 @@ Tensor scale_bits(const Tensor& x, std::uint64_t range) {
   const std::uint64_t lower = range & kLow;
   const Tensor low_high = multiply(low, upper);
   const Tensor high_low = multiply(high, lower);
-  const Tensor middle = add(add(bitwise_right_shift(multiply(low, lower), 32), bitwise_and(low_high, kLow)),
-                            bitwise_and(high_low, kLow));
-  const Tensor top = add(multiply(high, upper), add(bitwise_right_shift(low_high, 32), bitwise_right_shift(high_low, 32)));
+  const Tensor middle =
+      add(add(bitwise_right_shift(multiply(low, lower), 32), bitwise_and(low_high, kLow)), bitwise_and(high_low, kLow));
+  const Tensor top =
+      add(multiply(high, upper), add(bitwise_right_shift(low_high, 32), bitwise_right_shift(high_low, 32)));
   return add(top, bitwise_right_shift(middle, 32));
 }
 
-/// Ordering by -log(u) / p is choosing without replacement with probabilities p; the largest of log(p) + Gumbel noise is
-/// one draw.
+/// Ordering by -log(u) / p is choosing without replacement with probabilities p; the largest of log(p) + Gumbel noise
+/// is one draw.
 Tensor perturbed(const Tensor& logits, const Shape& shape, Generator* generator) {
   const Tensor wide = widen(logits);
   const Tensor noise = random::gumbel(shape, 0.0, 1.0, wide.dtype(), logits.device(), generator);
@@ -73,7 +75,8 @@ Tensor randint(const Ints& shape, const Scalar& low, const Scalar& high, std::op
   const bool is_signed = is_signed_integer(target.dtype);
   const Wide least = is_signed ? -(Wide{1} << (width - 1)) : Wide{0};
   const Wide most = Wide{1} << (is_signed ? width - 1 : width);
-  if (first < least || end > most) fail<ValueError>("the range from {} to {} does not fit into {}", low, high, target.dtype);
+  if (first < least || end > most)
+    fail<ValueError>("the range from {} to {} does not fit into {}", low, high, target.dtype);
   const auto range = static_cast<std::uint64_t>(end - first);  // 0 stands for 2^64
   const Tensor random = bits(target, DType::uint64);
   const Tensor offset = range == 0 ? random : scale_bits(random, range);

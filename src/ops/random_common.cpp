@@ -74,8 +74,8 @@ Tensor unit(const Target& target) {
 // One bit less than the type has, so that 2 k + 1 is exact.
 Tensor open_unit(const Target& target) {
   const bool wide = target.dtype == DType::float64;
-  const Tensor top = wide ? bitwise_right_shift(bits(target, DType::uint64), 12)
-                          : bitwise_right_shift(bits(target, DType::uint32), 9);
+  const Tensor top =
+      wide ? bitwise_right_shift(bits(target, DType::uint64), 12) : bitwise_right_shift(bits(target, DType::uint32), 9);
   const Tensor odd = add(multiply(top, 2), 1);
   return multiply(prim::astype(odd, wide ? DType::float64 : DType::float32), fraction(wide ? 53 : 24));
 }

@@ -16,8 +16,8 @@ struct Target {
   Generator* generator;  // null: the default one
 };
 
-/// Without a shape, that of the tensors among the parameters, broadcast; else they must broadcast to it. Without a dtype,
-/// that of those tensors, else the default float. Throws DTypeError unless the dtype is in `allowed`.
+/// Without a shape, that of the tensors among the parameters, broadcast; else they must broadcast to it. Without a
+/// dtype, that of those tensors, else the default float. Throws DTypeError unless the dtype is in `allowed`.
 Target resolve(const Shape& shape, std::optional<DType> dtype, std::optional<Device> device, Generator* generator,
                std::initializer_list<const Operand*> parameters, DTypeSet allowed);
 

@@ -10,7 +10,8 @@ using namespace neural;
 namespace {
 
 void check_image(const Tensor& x, std::size_t least) {
-  if (x.shape().size() < least) fail<ShapeError>("the input must have at least {} axes, got shape {}", least, x.shape());
+  if (x.shape().size() < least)
+    fail<ShapeError>("the input must have at least {} axes, got shape {}", least, x.shape());
 }
 
 void check_factor(std::int64_t factor, std::string_view what) {
@@ -48,8 +49,8 @@ struct Block {
   }
 };
 
-std::array<Block, 2> plan_blocks(const Ints& lengths, const Ints& kernel_size, const Ints& dilation, const Ints& padding,
-                                 const Ints& stride) {
+std::array<Block, 2> plan_blocks(const Ints& lengths, const Ints& kernel_size, const Ints& dilation,
+                                 const Ints& padding, const Ints& stride) {
   const Ints kernel = spatial(kernel_size, 2, "kernel_size");
   const Ints dilations = spatial(dilation, 2, "dilation");
   const Ints pads = spatial(padding, 2, "padding");
@@ -62,8 +63,8 @@ std::array<Block, 2> plan_blocks(const Ints& lengths, const Ints& kernel_size, c
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::int64_t room = lengths[axis] + 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1;
     if (room < 0) {
-      fail<ShapeError>("a block of {} with dilation {} does not fit into {} with padding {}", kernel, dilations, lengths,
-                       pads);
+      fail<ShapeError>("a block of {} with dilation {} does not fit into {} with padding {}", kernel, dilations,
+                       lengths, pads);
     }
     blocks[axis] = {kernel[axis], dilations[axis], pads[axis], strides[axis], room / strides[axis] + 1};
   }
@@ -81,7 +82,8 @@ Tensor pixel_shuffle(const Tensor& x, std::int64_t upscale_factor) {
   const std::int64_t height = x.shape()[rank - 2];
   const std::int64_t width = x.shape()[rank - 1];
   if (channels % (r * r) != 0) {
-    fail<ShapeError>("{} channels of shape {} cannot be divided by upscale_factor squared, {}", channels, x.shape(), r * r);
+    fail<ShapeError>("{} channels of shape {} cannot be divided by upscale_factor squared, {}", channels, x.shape(),
+                     r * r);
   }
   const std::int64_t kept = channels / (r * r);
   const Tensor split = reshaped(x, with_tail(x, Shape{kept, r, r, height, width}));
@@ -100,13 +102,15 @@ Tensor pixel_unshuffle(const Tensor& x, std::int64_t downscale_factor) {
     fail<ShapeError>("height and width of shape {} cannot be divided by downscale_factor {}", x.shape(), r);
   }
   const Tensor split = reshaped(x, with_tail(x, Shape{channels, height / r, r, width / r, r}));
-  return reshaped(permute_tail(split, Ints{0, 2, 4, 1, 3}), with_tail(x, Shape{channels * r * r, height / r, width / r}));
+  return reshaped(permute_tail(split, Ints{0, 2, 4, 1, 3}),
+                  with_tail(x, Shape{channels * r * r, height / r, width / r}));
 }
 
 Tensor channel_shuffle(const Tensor& x, std::int64_t groups) {
   check_image(x, 2);
   const std::int64_t channels = x.shape()[1];
-  if (groups < 1 || channels % groups != 0) fail<ValueError>("{} channels cannot be divided into {} groups", channels, groups);
+  if (groups < 1 || channels % groups != 0)
+    fail<ValueError>("{} channels cannot be divided into {} groups", channels, groups);
   Shape split(x.shape());
   split[1] = groups;
   split.insert(2, channels / groups);
@@ -124,14 +128,15 @@ Tensor unfold(const Tensor& x, const Ints& kernel_size, const Ints& dilation, co
   const Ints pads{0, 0, rows.padding, columns.padding};
   const Tensor padded = pads == Ints(4, 0) ? batch : prim::pad_constant(batch, 0, pads, pads);
   // (samples, channels, kernel, positions) for the rows first, then the columns behind it.
-  const Tensor taken = prim::take_axis(prim::take_axis(padded, columns.positions(x.device()), 3), rows.positions(x.device()), 2);
+  const Tensor taken =
+      prim::take_axis(prim::take_axis(padded, columns.positions(x.device()), 3), rows.positions(x.device()), 2);
   const Tensor ordered = prim::permute_dims(taken, Ints{0, 1, 2, 4, 3, 5});
   const Shape shape{samples, channels * rows.kernel * columns.kernel, rows.count * columns.count};
   return drop_batch(reshaped(ordered, shape), added);
 }
 
-Tensor fold(const Tensor& x, const Ints& output_size, const Ints& kernel_size, const Ints& dilation, const Ints& padding,
-            const Ints& stride) {
+Tensor fold(const Tensor& x, const Ints& output_size, const Ints& kernel_size, const Ints& dilation,
+            const Ints& padding, const Ints& stride) {
   const auto [batch, added] = add_batch(x, 1);
   const Ints output = spatial(output_size, 2, "output_size");
   check_at_least(output, 1, "output_size");
@@ -139,8 +144,8 @@ Tensor fold(const Tensor& x, const Ints& output_size, const Ints& kernel_size, c
   const std::int64_t samples = batch.shape()[0];
   const std::int64_t elements = rows.kernel * columns.kernel;
   if (batch.shape()[1] % elements != 0 || batch.shape()[2] != rows.count * columns.count) {
-    fail<ShapeError>("an input of shape {} does not fit: expected a multiple of {} rows and {} columns", x.shape(), elements,
-                     rows.count * columns.count);
+    fail<ShapeError>("an input of shape {} does not fit: expected a multiple of {} rows and {} columns", x.shape(),
+                     elements, rows.count * columns.count);
   }
   const std::int64_t channels = batch.shape()[1] / elements;
   const Shape split{samples, channels, rows.kernel, columns.kernel, rows.count, columns.count};
@@ -151,7 +156,8 @@ Tensor fold(const Tensor& x, const Ints& output_size, const Ints& kernel_size, c
   const Shape padded{output[0] + 2 * rows.padding, output[1] + 2 * columns.padding, samples, channels};
   const Tensor zeros = prim::full(padded, 0, x.dtype(), x.device());
   const Tensor sums = prim::scatter_nd(zeros, values, {row_positions, column_positions}, "add");
-  const Tensor inner = prim::strided_slice(sums, {Scalar(rows.padding), Scalar(columns.padding)}, Ints{0, 1}, output, Ints{1, 1});
+  const Tensor inner =
+      prim::strided_slice(sums, {Scalar(rows.padding), Scalar(columns.padding)}, Ints{0, 1}, output, Ints{1, 1});
   return drop_batch(prim::permute_dims(inner, Ints{2, 3, 0, 1}), added);
 }
 

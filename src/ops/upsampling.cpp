@@ -1,5 +1,5 @@
-// Resizing of images by interpolation (ops/upsampling.yaml), one spatial axis after the other. Positions come from index
-// arithmetic on iotas, so that nothing is uploaded and a changing scale factor of the same sizes is an argument.
+// Resizing of images by interpolation (ops/upsampling.yaml), one spatial axis after the other. Positions come from
+// index arithmetic on iotas, so that nothing is uploaded and a changing scale factor of the same sizes is an argument.
 #include "base/fail.h"
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
@@ -91,7 +91,8 @@ Tensor resize_cubic(const Tensor& x, std::size_t axis, const Resize& r, bool ali
   const Tensor below = floor(source);
   const Tensor first = prim::astype(below, DType::int64);
   const Tensor t = subtract(source, below);
-  const Tensor weights[4] = {cubic_far(add(t, 1)), cubic_near(t), cubic_near(subtract(1, t)), cubic_far(subtract(2, t))};
+  const Tensor weights[4] = {cubic_far(add(t, 1)), cubic_near(t), cubic_near(subtract(1, t)),
+                             cubic_far(subtract(2, t))};
   Tensor sum;
   for (int tap = 0; tap < 4; ++tap) {
     const Tensor weight = along_axis(cast(weights[tap], x.dtype()), axis, x.shape().size());
@@ -141,7 +142,8 @@ Tensor interpolate(const Tensor& x, const std::optional<Ints>& size, const std::
   }
   const std::size_t axes = x.shape().size() - 2;
   if (axes_of_mode(mode) != 0 && axes_of_mode(mode) != axes) {
-    fail<ValueError>("mode '{}' is for {} spatial axes, but the input has shape {}", mode, axes_of_mode(mode), x.shape());
+    fail<ValueError>("mode '{}' is for {} spatial axes, but the input has shape {}", mode, axes_of_mode(mode),
+                     x.shape());
   }
   const std::vector<Resize> plan = plan_resize(x, axes, size, scale_factor, recompute_scale_factor);
   const bool nearest = mode == "nearest" || mode == "nearest-exact";
@@ -199,17 +201,17 @@ Tensor upsample_linear1d(const Tensor& x, const std::optional<Ints>& output_size
 }
 
 Tensor upsample_bilinear2d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
-                         const std::vector<Scalar>& scale_factor) {
+                           const std::vector<Scalar>& scale_factor) {
   return upsample(2, x, output_size, scale_factor, "bilinear", align_corners);
 }
 
 Tensor upsample_trilinear3d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
-                         const std::vector<Scalar>& scale_factor) {
+                            const std::vector<Scalar>& scale_factor) {
   return upsample(3, x, output_size, scale_factor, "trilinear", align_corners);
 }
 
 Tensor upsample_bicubic2d(const Tensor& x, const std::optional<Ints>& output_size, bool align_corners,
-                         const std::vector<Scalar>& scale_factor) {
+                          const std::vector<Scalar>& scale_factor) {
   return upsample(2, x, output_size, scale_factor, "bicubic", align_corners);
 }
 
