@@ -38,6 +38,9 @@ Source source_of(const Operand& operand) { return {operand.unit(), operand.posit
 /// The line of `x[{...}]`: that of its first index; an empty index has none.
 std::source_location line_of(std::span<const Index> index) { return index.empty() ? std::source_location() : index[0].site(); }
 
+/// bool < integer < floating < complex: a value fits into a tensor of its own kind or a later one.
+int kind_order(DType dtype) { return is_bool(dtype) ? 0 : is_integer(dtype) ? 1 : is_floating(dtype) ? 2 : 3; }
+
 using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
 Tensor& update(Tensor& target, BinaryOp op, const Operand& other, std::string_view operation) {
@@ -53,10 +56,10 @@ Tensor& Tensor::assign(const Operand& value, std::string_view operation) {
   if (replacement.shape() != shape()) {
     fail<ShapeError>("the result has shape {}, which does not fit into the tensor's shape {}", replacement.shape(), shape());
   }
-  if (replacement.dtype() != dtype()) {
+  if (kind_order(replacement.dtype()) > kind_order(dtype())) {
     fail<DTypeError>("the result is {}, which does not fit into the tensor's dtype {}", replacement.dtype(), dtype());
   }
-  return *this = std::move(replacement);
+  return *this = cast(replacement, dtype());
 }
 
 Tensor& Tensor::operator+=(const Operand& other) { return update(*this, lento::add, other, "add"); }
