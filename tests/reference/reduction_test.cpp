@@ -206,6 +206,27 @@ TEST(Reduction, WithoutAxesKeepsEveryElement) {
   EXPECT_TRUE(std::signbit(same.at<float>(1)));
 }
 
+TEST(Reduction, OverEverySetOfAxes) {
+  const Shape shape = {2, 3, 4, 5};
+  const Owned x = counting<std::int64_t>(shape);
+  for (unsigned set = 0; set < 16; ++set) {
+    Ints axes;
+    Shape kept = shape;
+    for (std::size_t axis = 0; axis < 4; ++axis) {
+      if ((set >> axis) % 2 == 0) continue;
+      axes.push_back(static_cast<std::int64_t>(axis));
+      kept[axis] = 1;
+    }
+    std::vector<std::int64_t> expected(static_cast<std::size_t>(element_count(kept)), 0);
+    reference::for_each_offset(shape, reference::broadcast_strides(kept, shape), [&](std::int64_t i, std::int64_t at) {
+      expected[static_cast<std::size_t>(at)] += x.at<std::int64_t>(i);
+    });
+    const Owned result = sum(x, axes, true);
+    EXPECT_EQ(result.shape(), kept);
+    EXPECT_EQ(result.values<std::int64_t>(), expected);
+  }
+}
+
 TEST(Reduction, OfAZeroDimensionalTensor) {
   const Owned x(Shape{}, std::vector<std::int32_t>{7});
   EXPECT_EQ(sum(x, {}).values<std::int32_t>(), std::vector<std::int32_t>{7});

@@ -6,58 +6,79 @@
 #include "reference/kernels.gen.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace lento::reference {
 
 namespace {
 
-/// Where the elements of each result lie: element k of result r is at starts[r] + offsets[k].
-struct Grouping {
-  std::vector<std::int64_t> starts;
-  std::vector<std::int64_t> offsets;
-
+/// Where the elements of each result lie: element k of a result is at its start + offset_of(k).
+class Grouping {
+ public:
   Grouping(const Array& x, const Ints& axes) {
     const Ints strides = row_major_strides(x.shape());
-    Ints kept_shape, kept_strides, reduced_shape, reduced_strides;
+    bool previous_reduced = false;
     for (std::size_t axis = 0; axis < strides.size(); ++axis) {
       const bool reduced = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
-      (reduced ? reduced_shape : kept_shape).push_back(x.shape()[axis]);
-      (reduced ? reduced_strides : kept_strides).push_back(strides[axis]);
+      if (reduced && previous_reduced) {
+        // Neighbouring reduced axes are one long axis.
+        reduced_shape_.back() *= x.shape()[axis];
+        reduced_strides_.back() = strides[axis];
+      } else {
+        (reduced ? reduced_shape_ : kept_shape_).push_back(x.shape()[axis]);
+        (reduced ? reduced_strides_ : kept_strides_).push_back(strides[axis]);
+      }
+      previous_reduced = reduced;
     }
-    for_each_offset(kept_shape, kept_strides, [&](std::int64_t, std::int64_t at) { starts.push_back(at); });
-    for_each_offset(reduced_shape, reduced_strides, [&](std::int64_t, std::int64_t at) { offsets.push_back(at); });
   }
+
+  /// Elements of each result.
+  std::int64_t count() const { return element_count(reduced_shape_); }
+
+  /// Calls visit(r, start) for each result r.
+  template <class Visit>
+  void for_each_result(Visit&& visit) const {
+    for_each_offset(kept_shape_, kept_strides_, visit);
+  }
+
+  std::int64_t offset_of(std::int64_t k) const {
+    if (reduced_shape_.empty()) return 0;
+    std::int64_t offset = 0;
+    for (std::size_t axis = reduced_shape_.size(); axis-- > 1;) {
+      offset += k % reduced_shape_[axis] * reduced_strides_[axis];
+      k /= reduced_shape_[axis];
+    }
+    return offset + k * reduced_strides_[0];
+  }
+
+ private:
+  Shape kept_shape_, reduced_shape_;
+  Ints kept_strides_, reduced_strides_;
 };
 
 /// Combines the elements of each result in the order of reduction_order.h; without elements it is `empty`.
 template <class Combine>
 void reduce(const Array& out, const Array& x, const Ints& axes, Combine combine, int empty) {
   const Grouping grouping(x, axes);
-  const auto count = static_cast<std::int64_t>(grouping.offsets.size());
+  const std::int64_t count = grouping.count();
   dispatch(x.dtype(), [&]<class T>() {
-    const T* elements = x.as<T>();
-    T* results = out.as<T>();
-    for (std::size_t r = 0; r < grouping.starts.size(); ++r) {
-      const T* first = elements + grouping.starts[r];
-      const auto load = [&](std::int64_t k) { return widen(first[grouping.offsets[static_cast<std::size_t>(k)]]); };
-      results[r] = count == 0 ? static_cast<T>(empty) : static_cast<T>(reduce_in_order(count, load, combine));
-    }
+    grouping.for_each_result([&](std::int64_t r, std::int64_t start) {
+      const auto load = [&](std::int64_t k) { return widen(x.as<T>()[start + grouping.offset_of(k)]); };
+      out.as<T>()[r] = count == 0 ? static_cast<T>(empty) : static_cast<T>(reduce_in_order(count, load, combine));
+    });
   });
 }
 
-/// Whether some element of each result differs from zero exactly if `wanted`: any looks for true, all for false.
+/// any (wanted: true) and all (wanted: false): the first element that differs from zero as wanted decides.
 void find(const Array& out, const Array& x, const Ints& axes, bool wanted) {
   const Grouping grouping(x, axes);
-  bool* results = out.as<bool>();
   dispatch(x.dtype(), [&]<class T>() {
-    const T* elements = x.as<T>();
-    for (std::size_t r = 0; r < grouping.starts.size(); ++r) {
-      const T* first = elements + grouping.starts[r];
-      const bool found = std::any_of(grouping.offsets.begin(), grouping.offsets.end(),
-                                     [&](std::int64_t offset) { return is_nonzero(first[offset]) == wanted; });
-      results[r] = found == wanted;
-    }
+    grouping.for_each_result([&](std::int64_t r, std::int64_t start) {
+      bool found = false;
+      for (std::int64_t k = 0; k < grouping.count() && !found; ++k) {
+        found = is_nonzero(x.as<T>()[start + grouping.offset_of(k)]) == wanted;
+      }
+      out.as<bool>()[r] = found == wanted;
+    });
   });
 }
 
