@@ -333,6 +333,12 @@ def diff(x: Array, n: int, axis: int, prepend: Array | None, append: Array | Non
 # --- sorting and sets ---
 
 
+def strided_slice(x: Array, starts: list[int], axes: list[int], sizes: list[int], steps: list[int]) -> Array:
+    for start, axis, size, step in zip(starts, axes, sizes, steps, strict=True):
+        x = np.take(x, start + step * np.arange(size), axis=axis)
+    return x
+
+
 def strided_update(x: Array, value: Array, starts: list[int], axes: list[int], steps: list[int]) -> Array:
     result = x.copy()
     for place in np.ndindex(value.shape):
