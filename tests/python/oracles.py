@@ -53,6 +53,23 @@ def floor_divide(x1: Array, x2: Array) -> Array:
         )
 
 
+def maximum(x1: Array, x2: Array) -> Array:
+    """NumPy's, with +0 above -0: of two zeros NumPy takes either."""
+    larger = np.maximum(x1, x2)
+    if larger.dtype.kind != "f":
+        return larger
+    positive = (larger == 0) & ~(np.signbit(x1) & np.signbit(x2))
+    return np.where(positive, np.zeros_like(larger), larger)
+
+
+def minimum(x1: Array, x2: Array) -> Array:
+    smaller = np.minimum(x1, x2)
+    if smaller.dtype.kind != "f":
+        return smaller
+    negative = (smaller == 0) & (np.signbit(x1) | np.signbit(x2))
+    return np.where(negative, -np.zeros_like(smaller), smaller)
+
+
 def lgamma(x: Array) -> Array:
     """SciPy's, which overflows for subnormal numbers: log|gamma(x)| is -log|x| there."""
     with np.errstate(all="ignore"):
