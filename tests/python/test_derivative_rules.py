@@ -16,7 +16,7 @@ STEP = 1e-6
 
 # Where the functions are smooth and real; (0.1, 0.9) of both signs when nothing is said.
 DOMAINS: dict[str, tuple[float, float]] = {
-    "pow": (0.1, 2),
+    "general_pow": (0.1, 2),
     "sqrt": (0.1, 3),
     "rsqrt": (0.1, 3),
     "log": (0.1, 3),
@@ -42,6 +42,11 @@ def load_rules() -> list[tuple[dict[str, Any], str]]:
 RULES = load_rules()
 
 
+def function_of(name: str) -> Any:
+    """The public function, or the hidden primitive."""
+    return getattr(lento, name, None) or getattr(lento._core.prim, name)
+
+
 def arguments_of(op: dict[str, Any], dtype: str, generator: np.random.Generator) -> dict[str, np.ndarray]:
     arguments = {}
     low, high = DOMAINS.get(op["name"], (0.1, 0.9))
@@ -61,7 +66,7 @@ def arguments_of(op: dict[str, Any], dtype: str, generator: np.random.Generator)
 @pytest.mark.parametrize("op,dtype", RULES, ids=lambda value: value if isinstance(value, str) else value["name"])
 def test_rule_agrees_with_finite_differences(op: dict[str, Any], dtype: str) -> None:
     generator = np.random.default_rng(0)
-    function = getattr(lento, op["name"])
+    function = function_of(op["name"])
     arguments = arguments_of(op, dtype, generator)
 
     def forward(values: dict[str, np.ndarray]) -> np.ndarray:
@@ -97,15 +102,15 @@ def test_rules_are_safe_at_the_corners() -> None:
     def evaluate(op: str, name: str, **values: float) -> float:
         tensors = {key: lento.asarray(np.float64(value)) for key, value in values.items()}
         if "x" in tensors:
-            tensors["result"] = getattr(lento, op)(tensors["x"])
+            tensors["result"] = function_of(op)(tensors["x"])
         else:
-            tensors["result"] = getattr(lento, op)(tensors["x1"], tensors["x2"])
+            tensors["result"] = function_of(op)(tensors["x1"], tensors["x2"])
         tensors["grad"] = lento.asarray(np.float64(1))
         return float(eval(rules[op][name], names, tensors).numpy())
 
-    assert evaluate("pow", "x1", x1=0, x2=0) == 0
-    assert evaluate("pow", "x1", x1=0, x2=1) == 1
-    assert evaluate("pow", "x2", x1=0, x2=2) == 0
+    assert evaluate("general_pow", "x1", x1=0, x2=0) == 0
+    assert evaluate("general_pow", "x1", x1=0, x2=1) == 1
+    assert evaluate("general_pow", "x2", x1=0, x2=2) == 0
     assert evaluate("i1", "x", x=0) == 0.5
     assert evaluate("i1e", "x", x=0) == 0.5
     assert evaluate("sign", "x", x=0) == 0
