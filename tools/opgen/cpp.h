@@ -34,6 +34,15 @@ class Writer {
   std::size_t indent_ = 0;
 };
 
+/// The texts that `make` gives for each item.
+template <class Items, class Make>
+std::vector<std::string> mapped(const Items& items, Make make) {
+  std::vector<std::string> result;
+  result.reserve(items.size());
+  for (const auto& item : items) result.push_back(make(item));
+  return result;
+}
+
 /// The first lines of a generated file: what it is, and that it is generated.
 std::string file_header(std::string_view about);
 

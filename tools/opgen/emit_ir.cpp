@@ -132,9 +132,8 @@ std::string attrs_header(const Catalogue& catalogue) {
     w.indent();
     for (const Arg& arg : entry->args) {
       if (arg.type.kind != ArgKind::choice) continue;
-      std::vector<std::string> words;
-      for (const std::string& choice : arg.type.choices) words.push_back(cpp_identifier(choice));
-      w.wrapped(fmt::format("enum class {} : std::uint8_t {{ ", camel(arg.name)), words, " };");
+      const std::string head = fmt::format("enum class {} : std::uint8_t {{ ", camel(arg.name));
+      w.wrapped(head, mapped(arg.type.choices, cpp_identifier), " };");
     }
     for (const Arg& arg : entry->args) {
       if (!arg.type.is_attribute()) continue;
@@ -147,9 +146,8 @@ std::string attrs_header(const Catalogue& catalogue) {
     w.add("};");
     for (const Arg& arg : entry->args) {
       if (arg.type.kind != ArgKind::choice) continue;
-      std::vector<std::string> words;
-      for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
-      w.wrapped(fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg)), words, "};");
+      const std::string head = fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg));
+      w.wrapped(head, mapped(arg.type.choices, cpp_string), "};");
     }
     w.line("LENTO_API AttrsId intern(const {}& attrs);", attrs_type(*entry));
     w.line("LENTO_API {} decode_{}(AttrsId id);", attrs_type(*entry), entry->name);

@@ -13,8 +13,7 @@ namespace {
 const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "prim"};
 
 std::string argument_names(const Entry& entry, bool site) {
-  std::vector<std::string> names;
-  for (const Arg& arg : entry.args) names.push_back(arg.name);
+  std::vector<std::string> names = mapped(entry.args, [](const Arg& arg) { return arg.name; });
   if (site) names.push_back("site");
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -154,9 +153,7 @@ std::string method_definitions(const Catalogue& catalogue) {
 }
 
 std::vector<std::string> composite_parameters(const Entry& entry) {
-  std::vector<std::string> result;
-  for (const Arg& arg : entry.args) result.push_back(fmt::format("{} {}", param_type(arg), arg.name));
-  return result;
+  return mapped(entry.args, [](const Arg& arg) { return fmt::format("{} {}", param_type(arg), arg.name); });
 }
 
 std::string composites_header(const Catalogue& catalogue) {
@@ -191,11 +188,11 @@ void elementwise_function(Writer& w, const Entry& entry) {
   } else if (masks == 0 && entry.args.size() == 2 && operands) {
     body = fmt::format("record_binary(Op::{0}, rules::{0}, {1}, {2})", op, entry.args[0].name, entry.args[1].name);
   } else {
-    std::vector<std::string> list;
-    for (const Arg& arg : entry.args) {
-      list.push_back(arg.type.kind == ArgKind::tensor && takes_site(entry) ? fmt::format("Operand({}, site)", arg.name)
-                                                                           : arg.name);
-    }
+    const auto operand = [&](const Arg& arg) {
+      const bool with_site = arg.type.kind == ArgKind::tensor && takes_site(entry);
+      return with_site ? fmt::format("Operand({}, site)", arg.name) : arg.name;
+    };
+    const std::vector<std::string> list = mapped(entry.args, operand);
     body = fmt::format("record_elementwise(Op::{0}, rules::{0}, {{{1}}})", op, fmt::join(list, ", "));
   }
   w.line();
@@ -313,9 +310,9 @@ void primitive_function(Writer& w, const Entry& entry) {
                                         operands, attrs};
   if (several) {
     w.wrapped("std::vector<Tensor> all = record_multi(", arguments, ");");
-    std::vector<std::string> moved;
-    for (std::size_t i = 0; i < entry.results.size(); ++i) moved.push_back(fmt::format("std::move(all[{}])", i));
-    w.wrapped("return {", moved, "};");
+    std::size_t index = 0;
+    const auto moved = [&](const std::string&) { return fmt::format("std::move(all[{}])", index++); };
+    w.wrapped("return {", mapped(entry.results, moved), "};");
   } else if (tensors) {
     w.wrapped("return record(", arguments, ");");
   } else {
@@ -356,9 +353,7 @@ void composite_function(Writer& w, const Entry& entry) {
   open_call(w, entry);
   for (const Arg& arg : entry.args) {
     if (arg.type.kind != ArgKind::choice) continue;
-    std::vector<std::string> words;
-    for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
-    w.wrapped(fmt::format("check_choice(\"{0}\", {0}, {{", arg.name), words, "});");
+    w.wrapped(fmt::format("check_choice(\"{0}\", {0}, {{", arg.name), mapped(arg.type.choices, cpp_string), "});");
   }
   std::vector<std::string> typed;  // the arguments that the rule converts or checks
   for (const Arg& arg : entry.args) {

@@ -142,9 +142,7 @@ void function(Writer& w, const Entry& entry) {
     parameters = constant + "Parameters";
   }
   if (entry.returns == Returns::named) {
-    std::vector<std::string> names;
-    for (const std::string& result : entry.results) names.push_back(cpp_string(result));
-    w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), names, "};");
+    w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), mapped(entry.results, cpp_string), "};");
     w.line("Signature {}{{\"{}\", {}, {}Results}};", constant, entry.name, parameters, constant);
   } else {
     w.line("Signature {}{{\"{}\", {}}};", constant, entry.name, parameters);
@@ -162,13 +160,12 @@ void function(Writer& w, const Entry& entry) {
   const bool unused = entry.args.empty() && entry.returns != Returns::named;
   w.line("return call({}, self, args, count, names, [](const Arguments&{}) {{", constant, unused ? "" : " a");
   w.indent();
-  std::vector<std::string> arguments;
-  for (std::size_t i = 0; i < entry.args.size(); ++i) arguments.push_back(getter(entry.args[i], i));
+  std::size_t index = 0;
+  const std::vector<std::string> arguments = mapped(entry.args, [&](const Arg& arg) { return getter(arg, index++); });
   if (entry.returns == Returns::named) {
     w.wrapped(fmt::format("auto results = {}(", entry.qualified()), arguments, ");");
-    std::vector<std::string> moved;
-    for (const std::string& result : entry.results) moved.push_back(fmt::format("std::move(results.{})", result));
-    w.wrapped("std::array all{", moved, "};");
+    const auto moved = [](const std::string& result) { return fmt::format("std::move(results.{})", result); };
+    w.wrapped("std::array all{", mapped(entry.results, moved), "};");
     w.add("return wrap_results(a.signature(), all);");
   } else {
     w.wrapped(fmt::format("return wrap({}(", entry.qualified()), arguments, "));");
