@@ -12,10 +12,10 @@ namespace {
 /// Namespaces in the order of the header; "" is lento itself, and comes first because the others use its types.
 const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "prim"};
 
-std::string argument_names(const Entry& entry, bool site) {
+std::vector<std::string> argument_names(const Entry& entry, bool site) {
   std::vector<std::string> names = mapped(entry.args, [](const Arg& arg) { return arg.name; });
   if (site) names.push_back("site");
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
 void open_namespace(Writer& w, const std::string& space) {
@@ -72,9 +72,8 @@ std::string ops_header(const Catalogue& catalogue) {
       w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
       for (const Text& alias : entry.aliases) {
         w.line("/// Another name of {}.", entry.name);
-        w.wrapped(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ") {");
-        w.line("  return {}({});", entry.name, argument_names(entry, takes_site(entry)));
-        w.add("}");
+        w.function(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ")",
+                   fmt::format("return {}(", entry.name), argument_names(entry, takes_site(entry)), ");");
       }
     }
     if (!space.empty()) w.line();
@@ -140,12 +139,8 @@ std::string method_definitions(const Catalogue& catalogue) {
     if (!operand_first) arguments.push_back("site");
     w.line();
     w.line("// {}: {}", entry.origin, entry.name);
-    w.wrapped(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
-              ") const {");
-    w.indent();
-    w.wrapped(fmt::format("return {}(", entry.qualified()), arguments, ");");
-    w.dedent();
-    w.add("}");
+    w.function(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
+               ") const", fmt::format("return {}(", entry.qualified()), arguments, ");");
   }
   w.line();
   w.add("}  // namespace lento");
@@ -182,24 +177,26 @@ void elementwise_function(Writer& w, const Entry& entry) {
   while (masks < entry.args.size() && !entry.dtype.mentions(entry.args[masks].name)) ++masks;
   const bool operands = std::all_of(entry.args.begin() + static_cast<std::ptrdiff_t>(masks), entry.args.end(),
                                     [](const Arg& arg) { return arg.type.kind == ArgKind::operand; });
-  std::string body;
+  std::string function;
+  std::vector<std::string> arguments = {"Op::" + op, "rules::" + op};
   if (entry.args.size() == 1 && entry.args[0].type.kind == ArgKind::tensor) {
-    body = fmt::format("record_unary(Op::{0}, rules::{0}, {1}, site)", op, entry.args[0].name);
+    function = "record_unary";
+    arguments.insert(arguments.end(), {entry.args[0].name, "site"});
   } else if (masks == 0 && entry.args.size() == 2 && operands) {
-    body = fmt::format("record_binary(Op::{0}, rules::{0}, {1}, {2})", op, entry.args[0].name, entry.args[1].name);
+    function = "record_binary";
+    arguments.insert(arguments.end(), {entry.args[0].name, entry.args[1].name});
   } else {
+    function = "record_elementwise";
     const auto operand = [&](const Arg& arg) {
       const bool with_site = arg.type.kind == ArgKind::tensor && takes_site(entry);
       return with_site ? fmt::format("Operand({}, site)", arg.name) : arg.name;
     };
-    const std::vector<std::string> list = mapped(entry.args, operand);
-    body = fmt::format("record_elementwise(Op::{0}, rules::{0}, {{{1}}})", op, fmt::join(list, ", "));
+    arguments.push_back(fmt::format("{{{}}}", fmt::join(mapped(entry.args, operand), ", ")));
   }
   w.line();
   w.line("// {}: {}", entry.origin, entry.name);
-  w.wrapped(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ") {");
-  w.line("  return {};", body);
-  w.add("}");
+  w.function(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ")",
+             fmt::format("return {}(", function), arguments, ");");
 }
 
 std::string ops_includes() {
@@ -402,9 +399,8 @@ std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
     }
     w.line();
     w.line("// {}: {}", entry->origin, entry->name);
-    w.wrapped(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ") {");
-    w.line("  return {};", qualify_ops(entry->compose->value, *entry, catalogue));
-    w.add("}");
+    w.function(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ")", "return ",
+               {qualify_ops(entry->compose->value, *entry, catalogue)}, ";");
   }
   if (composed) {
     w.line();
