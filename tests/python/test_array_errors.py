@@ -1,4 +1,4 @@
-"""Clause T2 for the Array API's functions: what is wrong with a call is said by the call, with the op, the operands and the rule."""
+"""Clause T2 for the Array API: a wrong call says at once what is wrong, with the op, the operands and the rule."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ i3 = lento.zeros(3, dtype=lento.int64)
 square = lento.ones((2, 2))
 
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: lento.reshape(x23, (4, 2)), errors.ShapeError, r"reshape: float32\(2, 3\) has 6 elements, shape \(4, 2\) has 8"),
+    (
+        lambda: lento.reshape(x23, (4, 2)),
+        errors.ShapeError,
+        r"reshape: float32\(2, 3\) has 6 elements, shape \(4, 2\) has 8",
+    ),
     (lambda: lento.reshape(x23, (-1, -1)), ValueError, "more than one -1"),
     (lambda: lento.broadcast_to(x23, (2, 4)), errors.ShapeError, "broadcast_to"),
     (lambda: lento.broadcast_to(x23, (-1, 3)), ValueError, "negative length"),
     (lambda: lento.broadcast_arrays(x23, lento.zeros(2)), errors.ShapeError, r"\(2, 3\), \(2,\) cannot be broadcast"),
     (lambda: lento.concat([x23, v3]), errors.ShapeError, "concat"),
     (lambda: lento.concat([]), ValueError, "at least one tensor"),
-    (lambda: lento.stack([x23, v3]), errors.ShapeError, r"stack: all tensors must have one shape, got float32\(2, 3\), float32\(3,\)"),
+    (
+        lambda: lento.stack([x23, v3]),
+        errors.ShapeError,
+        r"stack: all tensors must have one shape, got float32\(2, 3\), float32\(3,\)",
+    ),
     (lambda: lento.expand_dims(x23, 4), IndexError, "expand_dims: axis 4 is out of range"),
     (lambda: lento.squeeze(x23, 0), ValueError, "has length 2, not 1"),
     (lambda: lento.permute_dims(x23, (0, 0)), ValueError, "permute_dims"),
