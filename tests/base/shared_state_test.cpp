@@ -53,7 +53,7 @@ TEST(IntLists, ManyThreadsAgreeOnIds) {
   std::vector<std::vector<std::uint32_t>> ids(4);
   std::vector<std::thread> threads;
   for (auto& mine : ids) {
-    threads.emplace_back([&table, &mine] {
+    threads.emplace_back([&mine] {
       for (std::int64_t i = 0; i < 3000; ++i) mine.push_back(table.intern(Ints{i % 700, 7}));
     });
   }
