@@ -31,7 +31,6 @@ def same(x: Any, expected: Any, rtol: float = 1e-6) -> None:
     np.testing.assert_allclose(actual, expected, rtol=rtol)
 
 
-@pytest.mark.sanitize
 @pytest.mark.parametrize("scalar", [False, True], ids=["tensor", "number"])
 @pytest.mark.parametrize(("name", "a", "b"), CASES, ids=[f"{name}-{a.dtype}" for name, a, _ in CASES])
 def test_in_place_operators_rebind_the_handle(name: str, a: np.ndarray, b: np.ndarray, scalar: bool) -> None:
@@ -102,7 +101,6 @@ VIEWS = {
 }
 
 
-@pytest.mark.sanitize
 @pytest.mark.parametrize("evaluated", [False, True], ids=["pending", "evaluated"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_are_values_not_aliases(name: str, evaluated: bool) -> None:
@@ -150,7 +148,6 @@ def test_shape_size_and_rank(shape: tuple[int, ...]) -> None:
     assert x.size == int(np.prod(shape))
 
 
-@pytest.mark.sanitize
 def test_evaluating_early_changes_nothing() -> None:
     x, y = lento.asarray(A), lento.asarray(B)
     first = x * y

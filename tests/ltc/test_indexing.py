@@ -67,7 +67,6 @@ def test_basic_indexing(index: Any) -> None:
     same(lento.asarray(X)[index], X[index])
 
 
-@pytest.mark.sanitize
 @pytest.mark.parametrize("name", ARRAYS)
 def test_integer_array_indexing(name: str) -> None:
     same(lento.asarray(X)[ours(ARRAYS[name])], X[ARRAYS[name]])
@@ -96,7 +95,6 @@ def test_basic_assignment(index: Any) -> None:
     same(x, expected)
 
 
-@pytest.mark.sanitize
 @pytest.mark.parametrize("name", ARRAYS)
 def test_integer_array_assignment(name: str) -> None:
     index = ARRAYS[name]
@@ -132,7 +130,6 @@ def test_assign_everywhere() -> None:
     same(x, np.full_like(X, 4))
 
 
-@pytest.mark.sanitize
 def test_update_of_a_part() -> None:
     x, expected = lento.asarray(X), X.copy()
     x[:, 1:3] += 10
