@@ -35,7 +35,7 @@ void require_lengths(std::initializer_list<std::int64_t> lengths) {
 Tensor spaced(const Scalar& start, const Scalar& step, std::int64_t num, const std::optional<Scalar>& last,
               Device device) {
   const bool complex = start.is_complex() || step.is_complex();
-  const Tensor values = prim::iota(num, start, step, complex ? DType::complex128 : DType::float64, device);
+  Tensor values = prim::iota(num, start, step, complex ? DType::complex128 : DType::float64, device);
   if (!last || num < 2) return values;
   return where(equal(counting(num, device), num - 1), *last, values);
 }
@@ -54,14 +54,15 @@ Tensor spaced_between(const Scalar& start, const Scalar& stop, std::int64_t num,
 }
 
 std::int64_t arange_length(const Scalar& start, const Scalar& stop, const Scalar& step) {
-  if (step.to<double>() == 0) fail<ValueError>("the step cannot be zero");
   if (start.is_floating() || stop.is_floating() || step.is_floating()) {
+    if (step.to<double>() == 0) fail<ValueError>("the step cannot be zero");
     const double length = std::ceil((stop.to<double>() - start.to<double>()) / step.to<double>());
     if (!(length < 9.0e18))
       fail<ValueError>("from {} to {} in steps of {} is no finite number of elements", start, stop, step);
     return length > 0 ? static_cast<std::int64_t>(length) : 0;
   }
   const std::int64_t by = step.to<std::int64_t>();
+  if (by == 0) fail<ValueError>("the step cannot be zero");
   const auto distance = static_cast<__int128>(stop.to<std::int64_t>()) - start.to<std::int64_t>();
   const __int128 length = by > 0 ? (distance + by - 1) / by : (distance + by + 1) / by;
   return distance == 0 || (distance > 0) != (by > 0) ? 0 : static_cast<std::int64_t>(length);

@@ -14,7 +14,7 @@ Tensor extreme_ignoring_nan(const Operand& x1, const Operand& x2, bool largest) 
   if (!x1.is_tensor() && !x2.is_tensor()) fail<ValueError>("at least one argument must be a tensor");
   const Tensor a = x1.is_tensor() ? x1.tensor() : as_tensor_like(x1, x2.tensor());
   const Tensor b = as_tensor_like(x2, a);
-  const Tensor chosen = largest ? maximum(a, b) : minimum(a, b);
+  Tensor chosen = largest ? maximum(a, b) : minimum(a, b);
   if (!is_floating(chosen.dtype())) return chosen;
   return where(isnan(a), b, where(isnan(b), a, chosen));
 }

@@ -216,7 +216,7 @@ Tensor tile(const Tensor& x, const Ints& repetitions) {
 }
 
 Tensor repeat(const Tensor& x, const Operand& repeats, std::optional<std::int64_t> axis) {
-  const Tensor source = axis ? x : flat(x);
+  Tensor source = axis ? x : flat(x);
   const std::int64_t along_axis = axis ? axis_of(x, *axis) : 0;
   const auto at = static_cast<std::size_t>(along_axis);
   const std::int64_t extent = source.shape()[at];

@@ -104,10 +104,12 @@ Tensor chain(const std::vector<Tensor>& matrices) {
 /// An order given as text: a number, inf, -inf.
 double parse_order(std::string_view text) {
   double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end)
+  const std::string number(text);
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, value);
+  if (error != std::errc() || stop != end) {
     fail<ValueError>("the order of a norm is a number, 'fro' or 'nuc', not '{}'", text);
+  }
   return value;
 }
 

@@ -78,7 +78,7 @@ Tensor searchsorted(const Tensor& x1, const Operand& x2, std::string_view side, 
 Tensor digitize(const Tensor& x, const Tensor& bins, bool right) {
   if (bins.rank() != 1) fail<ShapeError>("the bins must have one axis, got {}", type_of(bins));
   const std::string_view side = right ? "left" : "right";
-  const Tensor rising = lento::searchsorted(bins, x, side);
+  Tensor rising = lento::searchsorted(bins, x, side);
   if (bins.size() < 2) return rising;
   // Which way the bins run is data, so both answers are recorded and one is chosen.
   const Tensor falling = subtract(bins.size(), lento::searchsorted(lento::flip(bins), x, right ? "left" : "right"));

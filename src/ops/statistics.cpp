@@ -47,7 +47,7 @@ Tensor cumulative(const Tensor& x, std::optional<std::int64_t> axis, std::option
                   bool product) {
   if (!axis && x.rank() != 1) fail<ValueError>("{} has {} axes: say along which one", type_of(x), x.rank());
   const std::int64_t at = axis_of(x, axis.value_or(0));
-  const Tensor running = scanned(x, at, dtype, product);
+  Tensor running = scanned(x, at, dtype, product);
   if (!include_initial) return running;
   Ints low(x.shape().size(), 0);
   const Ints high = low;
