@@ -23,7 +23,8 @@ namespace {
 
 /// What an index says about one axis of x, or about an axis that is only in the result.
 struct Part {
-  enum class Kind { position, range, new_axis, tensor } kind;
+  // A separator is an ellipsis that stands for no axis: it still stands between index tensors.
+  enum class Kind { position, range, new_axis, tensor, separator } kind;
   std::int64_t start = 0;  // position and range
   std::int64_t size = 1;   // range
   std::int64_t step = 1;   // range
@@ -134,6 +135,7 @@ Resolved resolve(const Tensor& x, std::span<const Index> index) {
   };
   for (const Index& item : index) {
     if (std::holds_alternative<Ellipsis>(item.item())) {
+      if (x.rank() == used) result.parts.push_back({Part::Kind::separator});
       add_whole_axes(x.rank() - used);
     } else if (std::holds_alternative<NewAxis>(item.item())) {
       result.parts.push_back({Part::Kind::new_axis});
@@ -174,6 +176,7 @@ Region region_of(const Tensor& x, const std::vector<Part>& parts) {
   Region region;
   std::int64_t axis = 0;
   for (const Part& part : parts) {
+    if (part.kind == Part::Kind::separator) continue;
     if (!part.from_x()) {
       region.base.push_back(1);
       continue;
@@ -214,6 +217,10 @@ Advanced plan_advanced(const Shape& base, const std::vector<Part>& parts) {
   std::int64_t before = 0;  // axes of the result in front of the first index
   bool seen = false, gap = false, together = true;
   for (const Part& part : parts) {
+    if (part.kind == Part::Kind::separator) {
+      gap = seen;
+      continue;
+    }
     if (part.advanced()) {
       if (seen && gap) together = false;
       seen = true;
@@ -321,7 +328,7 @@ Tensor get_item(const Tensor& x, std::span<const Index> index, std::source_locat
   const CallScope scope("getitem", site);
   const Resolved resolved = resolve(x, index);
   const Region region = region_of(x, resolved.parts);
-  const Tensor base = composite::reshaped(read_region(x, region), region.base);
+  Tensor base = composite::reshaped(read_region(x, region), region.base);
   if (!resolved.has_tensors) return base;
   const Advanced plan = plan_advanced(region.base, resolved.parts);
   Tensor gathered;

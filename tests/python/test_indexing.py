@@ -140,6 +140,7 @@ def test_assigning_agrees_with_numpy(advanced: bool, data: Any) -> None:
         (None, np.array([0, 1]), 0),
         (Ellipsis, np.array([[0, 1], [1, 2]])),
         (np.array(1), Ellipsis),
+        (slice(None), np.array([0, 1]), Ellipsis, np.array([1, 2])),
         (True,),
         (False,),
         (slice(None), True),
