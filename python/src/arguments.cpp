@@ -51,6 +51,8 @@ void set_missing(const Signature& signature, const std::array<PyObject*, kMaxPar
                keyword_only ? "keyword-only" : "positional", missing.size() == 1 ? "" : "s", list.c_str());
 }
 
+bool is_int(PyObject* object) { return PyIndex_Check(object) != 0 && !PyBool_Check(object) && !is_tensor(object); }
+
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
   if (PyList_Check(object) || PyTuple_Check(object)) return PyRef::borrow(object);
@@ -78,12 +80,13 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
       return false;
     }
     const Parameter& parameter = parameters[next];
+    // x.reshape(2, 3) as well as x.reshape((2, 3)); broadcast_arrays(x, y) as well as broadcast_arrays([x, y]).
     const bool takes_rest = (parameter.kind == Kind::tensors && is_tensor(args[i])) ||
-                            ((parameter.flags & kVariadic) != 0 && i + 1 < count && PyIndex_Check(args[i]) != 0);
+                            ((parameter.flags & kVariadic) != 0 && is_int(args[i]) && i + 1 < count);
     if (takes_rest) {
       const bool wants_tensor = parameter.kind == Kind::tensors;
       const Py_ssize_t first = i;
-      while (i < count && (wants_tensor ? is_tensor(args[i]) : PyIndex_Check(args[i]) != 0)) ++i;
+      while (i < count && (wants_tensor ? is_tensor(args[i]) : is_int(args[i]))) ++i;
       rest_ = std::span(args + first, static_cast<std::size_t>(i - first));
       rest_index_ = next;
       slots_[next++] = args[first];

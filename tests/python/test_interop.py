@@ -351,3 +351,13 @@ def test_namespaces() -> None:
     assert lento.broadcast_shapes((2, 1), (3,)) == (2, 3)
     with pytest.raises(ValueError):
         lento.broadcast_shapes((2,), (3,))
+
+
+def test_shapes_and_axes_may_be_given_one_by_one() -> None:
+    x = lento.zeros((2, 3, 4))
+    assert x.reshape(6, 4).shape == x.reshape((6, 4)).shape == (6, 4)
+    assert x.reshape(-1).shape == (24,)
+    assert x.permute_dims(2, 0, 1).shape == (4, 2, 3)
+    assert [y.shape for y in lento.broadcast_arrays(x, lento.zeros((4,)))] == [(2, 3, 4)] * 2
+    with pytest.raises(TypeError):
+        x.reshape(6, "4")
