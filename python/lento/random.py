@@ -1,4 +1,5 @@
-"""Random numbers. They are counter-based: one seed gives the same numbers whatever computes them."""
+"""Random numbers. They are counter-based: one seed gives the same numbers whatever computes them. The default generator
+starts with seed 0."""
 
 from ._core import Generator as Generator
 from ._core import default_generator as default_generator

@@ -225,6 +225,34 @@ def test_t5_dropout_is_chosen_once() -> None:
     np.testing.assert_array_equal(nn.dropout(x, 0.0).numpy(), np.ones(1000))
 
 
+def test_channel_dropout_drops_whole_channels() -> None:
+    for drop, shape in ((nn.dropout1d, (50, 8, 4)), (nn.dropout2d, (50, 8, 4, 3)), (nn.dropout3d, (50, 8, 2, 3, 2))):
+        channels = drop(lento.ones(shape), 0.5).numpy().reshape(50, 8, -1)
+        np.testing.assert_array_equal(channels.min(-1), channels.max(-1))
+        assert 120 < (channels[..., 0] == 0).sum() < 280
+        assert drop(lento.ones(shape[1:]), 0.5).shape == shape[1:]
+
+
+def test_alpha_dropout_keeps_mean_and_variance() -> None:
+    y = nn.alpha_dropout(random.normal((100_000,)), 0.3).numpy()
+    assert abs(y.mean()) < 0.02 and abs(y.var() - 1) < 0.03
+
+
+def test_rrelu_in_training_draws_slopes_from_its_range() -> None:
+    x = random.normal((10_000,))
+    slopes = (nn.rrelu(x, 0.1, 0.4, training=True) / x).numpy()
+    negative = x.numpy() < 0
+    np.testing.assert_array_equal(slopes[~negative], 1)
+    assert slopes[negative].min() >= 0.1 * (1 - 1e-6) and slopes[negative].max() <= 0.4 * (1 + 1e-6)
+    assert abs(slopes[negative].mean() - 0.25) < 0.01
+
+
+def test_attention_dropout_keeps_the_mean() -> None:
+    q, v = lento.zeros((1, 4)), lento.ones((20_000, 1))
+    mean = nn.scaled_dot_product_attention(q, lento.zeros((20_000, 4)), v, dropout_p=0.25).item()
+    assert abs(mean - 1) < 0.02 and mean != 1
+
+
 def test_t5_the_first_numbers_of_the_documented_seed() -> None:
     generator = random.Generator(0)
     bits = lento._core.prim.random_bits((4,), 0, 0, "uint32").numpy()
