@@ -191,6 +191,7 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
   try {
     std::rethrow_exception(error);
   } catch (const PythonError&) {
+    return;  // Python's own error is set already
   } catch (const Error&) {
     set_exception();
   }
