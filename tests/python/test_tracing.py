@@ -51,6 +51,40 @@ def test_t4_a_number_is_an_argument_not_structure() -> None:
     assert step(0.1) == step(0.25)
 
 
+def structure(tensor: Any) -> str:
+    """The dump without the values of numbers, which are arguments."""
+    return re.sub(r"= -?[\w.+-]+(?=[,)])", "= …", lento.dump(tensor))
+
+
+def test_t4_a_moving_slice_is_one_structure() -> None:
+    x = lento.asarray(np.arange(100, dtype=np.float32))
+    windows = [x[i : i + 8] * 2 for i in range(0, 64, 7)]
+    assert len({structure(w) for w in windows}) == 1
+    assert [w.tolist()[0] for w in windows] == [2.0 * i for i in range(0, 64, 7)]
+    written = []
+    for i in range(3):
+        y = x + 0
+        y[i : i + 2] = float(i)
+        written.append(structure(y))
+    assert len(set(written)) == 1
+
+
+def test_t4_what_decides_structure_is_in_it() -> None:
+    x = lento.asarray(np.arange(1.0, 5.0, dtype=np.float32))
+    powers = {p: x**p for p in (2, 3, 0.5)}
+    assert len({structure(y) for y in powers.values()}) == 3
+    assert structure(x**2.7) == structure(x**3.9)
+    for p, y in powers.items():
+        np.testing.assert_allclose(y.numpy(), np.arange(1.0, 5.0) ** p, rtol=1e-6)
+    assert structure(x.reshape(2, 2)) != structure(x.reshape(4, 1))
+    assert structure(lento.sum(x.reshape(2, 2), axis=0)) != structure(lento.sum(x.reshape(2, 2), axis=1))
+
+
+def test_t4_a_seed_is_an_argument() -> None:
+    texts = {structure(lento.random.normal((3,), generator=lento.random.Generator(seed))) for seed in (1, 2, 3)}
+    assert len(texts) == 1
+
+
 def test_t4_host_data_is_uploaded_once() -> None:
     before = counter("transfer.h2d")
     x = lento.asarray(np.ones(100, np.float32))
@@ -188,6 +222,19 @@ def test_t9_a_million_ops() -> None:
         x = x + 1
     assert x.tolist() == [1_000_000.0] * 2
     assert lento.memory()["peak"] < 64 << 20
+
+
+def test_t9_where_the_graph_is_cut_depends_on_the_trace_alone() -> None:
+    def program() -> tuple[int, str]:
+        before = counter("graph.trimmed")
+        with lento.options(max_pending_nodes=500):
+            x = lento.zeros((4,))
+            for i in range(1777):
+                x = x + float(i)
+            return counter("graph.trimmed") - before, structure(x)
+
+    lento.step()
+    assert program() == program()
 
 
 def test_options_are_put_back() -> None:
