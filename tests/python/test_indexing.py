@@ -251,3 +251,23 @@ def test_t4_slice_starts_and_positions_are_arguments() -> None:
 def test_t10_zero_dimensional_integer_tensor_gathers() -> None:
     x = lento.asarray(np.arange(20.0))
     assert "take_axis" in lento.dump(x[lento.asarray(np.array(2))])
+
+
+@pytest.mark.parametrize(
+    ("shape", "index"),
+    [
+        ((4, 5), (None, np.array([1, 2]), Ellipsis, -1)),
+        ((1, 3, 2), (slice(None), np.array([[-3], [1]]), Ellipsis, np.array([[-2], [0]]))),
+        ((3, 4), (None, np.array([True, False, True]), Ellipsis, np.array([True, False, False, True]))),
+        ((3, 4), (slice(None), np.array([1, 2]), Ellipsis)),
+    ],
+)
+def test_ellipsis_of_no_axes_still_separates_index_tensors(shape: tuple[int, ...], index: Any) -> None:
+    data = numbered(shape)
+    expected = data[index]
+    np.testing.assert_array_equal(lento.asarray(data)[to_lento(index)].numpy(), expected, strict=True)
+    values = -1 - numbered(expected.shape)
+    x = lento.asarray(data)
+    x[to_lento(index)] = lento.asarray(values)
+    data[index] = values
+    np.testing.assert_array_equal(x.numpy(), data)
