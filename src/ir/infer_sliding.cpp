@@ -14,7 +14,8 @@ void require_entries(const Ints& list, std::string_view name, std::size_t count,
   if (list.size() != count)
     fail<ValueError>("{} needs one entry for each of {} spatial axes, got {}", name, count, list);
   for (const std::int64_t entry : list) {
-    if (entry < lowest || entry > kLargest) fail<ValueError>("{} must be at least {}, got {}", name, lowest, list);
+    if (entry < lowest) fail<ValueError>("{} must be at least {}, got {}", name, lowest, list);
+    if (entry > kLargest) fail<ValueError>("{} must be at most {}, got {}", name, kLargest, list);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "ops/neural_common.h"
 
 #include <limits>
+#include <numeric>
 
 namespace lento::composite {
 
@@ -20,10 +21,11 @@ struct AdaptiveWindows {
 };
 
 AdaptiveWindows adaptive_windows(std::int64_t length, std::int64_t windows, const Device& device) {
-  std::int64_t longest = 0;
-  for (std::int64_t i = 0; i < windows; ++i) {
-    longest = std::max(longest, ((i + 1) * length + windows - 1) / windows - i * length / windows);
-  }
+  // Window i is q = length / windows elements long, and one or two more where the rest r of that division is spread:
+  // ceil(((i * r) % windows + r) / windows), whose first term takes every multiple of the common divisor.
+  const std::int64_t rest = windows == 0 ? 0 : length % windows;
+  const std::int64_t more = rest == 0 ? 0 : rest == std::gcd(length, windows) ? 1 : 2;
+  const std::int64_t longest = windows == 0 ? 0 : length / windows + more;
   const Tensor starts = floor_divide(prim::iota(windows, 0, length, DType::int64, device), windows);
   const Tensor ends = floor_divide(prim::iota(windows, length + windows - 1, length, DType::int64, device), windows);
   const Tensor offsets = prim::iota(longest, 0, 1, DType::int64, device);

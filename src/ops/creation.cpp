@@ -99,6 +99,16 @@ Tensor make_window(std::int64_t window_length, std::optional<DType> dtype, std::
   return converted(window(device_or(device)), result);
 }
 
+/// Elements on and below diagonal k, which is from -rows to columns; that all of them can be counted is known.
+std::int64_t count_lower(std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  // Row r has r + k + 1 of them, but none before the first row and all columns from the first full one on.
+  const std::int64_t first = std::clamp<std::int64_t>(-k, 0, rows);
+  const std::int64_t full = std::clamp<std::int64_t>(columns - k - 1, first, rows);
+  const std::int64_t growing = full - first;
+  const std::int64_t ends = (first + k + 1) + (full + k);
+  return (growing % 2 == 0 ? growing / 2 * ends : ends / 2 * growing) + (rows - full) * columns;
+}
+
 Tensor triangle_indices(const Tensor& mask, std::int64_t count, std::int64_t n_cols) {
   const Tensor positions = prim::flat_nonzero(mask, count);
   const std::int64_t width = std::max<std::int64_t>(n_cols, 1);
@@ -255,18 +265,18 @@ Tensor tril_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std
                     std::optional<Device> device) {
   const std::int64_t columns = n_cols.value_or(n_rows);
   require_lengths({n_rows, columns});
-  std::int64_t count = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) count += std::clamp<std::int64_t>(row + k + 1, 0, columns);
-  return triangle_indices(diagonal_mask(n_rows, columns, k, false, device_or(device)), count, columns);
+  const std::int64_t diagonal = std::clamp(k, -n_rows, columns);
+  const Tensor mask = diagonal_mask(n_rows, columns, diagonal, false, device_or(device));
+  return triangle_indices(mask, count_lower(n_rows, columns, diagonal), columns);
 }
 
 Tensor triu_indices(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k,
                     std::optional<Device> device) {
   const std::int64_t columns = n_cols.value_or(n_rows);
   require_lengths({n_rows, columns});
-  std::int64_t count = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) count += columns - std::clamp<std::int64_t>(row + k, 0, columns);
-  return triangle_indices(logical_not(diagonal_mask(n_rows, columns, k - 1, false, device_or(device))), count, columns);
+  const std::int64_t below = std::clamp(k, -n_rows, columns) - 1;
+  const Tensor mask = logical_not(diagonal_mask(n_rows, columns, below, false, device_or(device)));
+  return triangle_indices(mask, n_rows * columns - count_lower(n_rows, columns, below), columns);
 }
 
 Tensor bartlett_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype,

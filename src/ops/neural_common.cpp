@@ -71,9 +71,13 @@ Ints spatial(const Ints& values, std::size_t count, std::string_view what) {
   return Ints(count, values[0]);
 }
 
+// Larger ones cannot be multiplied by a length without overflow, and no memory holds what they ask for.
+constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+
 void check_at_least(const Ints& values, std::int64_t least, std::string_view what) {
   for (const std::int64_t value : values) {
     if (value < least) fail<ValueError>("{} must be at least {}, got {}", what, least, values);
+    if (value > kLargest) fail<ValueError>("{} must be at most {}, got {}", what, kLargest, values);
   }
 }
 

@@ -40,7 +40,7 @@ Tensor along_axis(const Tensor& x, std::size_t axis, std::size_t rank);
 
 /// `count` values from an argument that gives one for all axes or one for each. `what` names it in the ShapeError.
 Ints spatial(const Ints& values, std::size_t count, std::string_view what);
-/// Throws ValueError when one of the values is below `least`.
+/// Throws ValueError when one of the values is below `least`, or so large that its product with a length overflows.
 void check_at_least(const Ints& values, std::int64_t least, std::string_view what);
 
 /// Puts an axis of length 1 before an unbatched input (`channels_and_space` axes), so that all inputs are batched.

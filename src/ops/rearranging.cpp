@@ -3,6 +3,8 @@
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
 
+#include <limits>
+
 namespace lento::composite {
 
 using namespace neural;
@@ -16,6 +18,9 @@ void check_image(const Tensor& x, std::size_t least) {
 
 void check_factor(std::int64_t factor, std::string_view what) {
   if (factor < 1) fail<ValueError>("{} must be at least 1, got {}", what, factor);
+  // Its square is counted in 64 bits.
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  if (factor > kLargest) fail<ValueError>("{} must be at most {}, got {}", what, kLargest, factor);
 }
 
 /// The axes before the last three, then `tail`.

@@ -180,3 +180,48 @@ def test_singular_matrix_is_a_linalg_error() -> None:
     x = lento.linalg.cholesky(lento.asarray([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(lento.LinAlgError):
         x.numpy()
+
+
+# --- counts no memory could hold are refused at once, without counting up to them ---
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lento.tril_indices(2**62),
+        lambda: lento.triu_indices(2**62, 1),
+        lambda: lento.nn.adaptive_avg_pool1d(lento.ones((1, 2, 5)), 2**62),
+        lambda: lento.nn.adaptive_max_pool2d(lento.ones((1, 2, 5, 5)), 2**62),
+        lambda: lento.nn.pixel_shuffle(lento.ones((1, 4, 5, 5)), 2**32),
+        lambda: lento.nn.conv1d(lento.ones((1, 1, 5)), lento.ones((1, 1, 2)), stride=2**62),
+        lambda: lento.nn.conv_transpose1d(lento.ones((1, 1, 5)), lento.ones((1, 1, 2)), stride=2**62),
+        lambda: lento.nn.avg_pool1d(lento.ones((1, 1, 5)), 2, padding=2**62),
+        lambda: lento.nn.pixel_unshuffle(lento.ones((1, 4, 0, 0)), 2**62),
+    ],
+)
+def test_t2_huge_counts_are_refused(call: Any) -> None:
+    with pytest.raises((lento.ShapeError, ValueError), match=r"too large|at most"):
+        call()
+
+
+def test_triangle_indices_of_diagonals_outside_of_the_matrix() -> None:
+    for rows in range(4):
+        for columns in range(4):
+            for k in (-(2**63), -5, -2, -1, 0, 1, 2, 5, 2**63 - 1):
+                near = max(-5, min(k, 5))
+                lower = lento.tril_indices(rows, columns, k=k).numpy()
+                upper = lento.triu_indices(rows, columns, k=k).numpy()
+                np.testing.assert_array_equal(lower, np.stack(np.tril_indices(rows, near, columns)))
+                np.testing.assert_array_equal(upper, np.stack(np.triu_indices(rows, near, columns)))
+
+
+def test_adaptive_windows_of_every_pair_of_lengths() -> None:
+    for length in range(1, 13):
+        data = np.random.default_rng(length).standard_normal((1, 1, length))
+        for windows in range(1, 16):
+            bounds = [(i * length // windows, -(-(i + 1) * length // windows)) for i in range(windows)]
+            x = lento.asarray(data)
+            average = [data[0, 0, low:high].mean() for low, high in bounds]
+            largest = [data[0, 0, low:high].max() for low, high in bounds]
+            np.testing.assert_allclose(lento.nn.adaptive_avg_pool1d(x, windows).numpy()[0, 0], average, rtol=1e-14)
+            np.testing.assert_array_equal(lento.nn.adaptive_max_pool1d(x, windows).numpy()[0, 0], largest)
