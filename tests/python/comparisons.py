@@ -166,5 +166,7 @@ def _assert_same_complex(
         # C's Annex G and NumPy leave signs and nans of infinite complex results open: the class must agree.
         same_class = (np.isinf(got.real) | np.isinf(got.imag)) == (np.isinf(want.real) | np.isinf(want.imag))
         undefined = np.isnan(want.real) | np.isnan(want.imag) | np.isnan(got.real) | np.isnan(got.imag)
-    bad = ~np.where(not_finite, same_class | undefined, close)
+        # A nan or an infinity where the oracle has a number is wrong whatever its class.
+        invented = np.isfinite(want) & ~np.isfinite(got)
+    bad = ~np.where(not_finite, (same_class | undefined) & ~invented, close)
     assert not bad.any(), _describe(got, want, bad, context)
