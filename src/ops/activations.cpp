@@ -145,7 +145,7 @@ Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtyp
 
 Tensor gumbel_softmax(const Tensor& logits, const Scalar& tau, bool hard, std::int64_t axis, Generator* generator) {
   const Tensor noise = random::gumbel(Ints(logits.shape()), 0.0, 1.0, logits.dtype(), logits.device(), generator);
-  const Tensor soft = nn::softmax(divide(add(logits, noise), tau), axis);
+  Tensor soft = nn::softmax(divide(add(logits, noise), tau), axis);
   if (!hard) return soft;
   const std::int64_t at = checked_axis(axis, logits.shape().size());
   const std::size_t rank = logits.shape().size();

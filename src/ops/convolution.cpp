@@ -124,7 +124,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor columns = outputs == 2 ? swap_last(weight) : reshaped(weight, Shape{features, 1});
   Shape shape = lead;
   if (outputs == 2) shape.push_back(weight.shape()[0]);
-  const Tensor result = reshaped(prim::matrix_multiply(rows, columns), shape);
+  Tensor result = reshaped(prim::matrix_multiply(rows, columns), shape);
   if (!bias) return result;
   const Shape expected = outputs == 2 ? Shape{weight.shape()[0]} : Shape{};
   if (bias->shape() != expected) fail<ShapeError>("bias has shape {}, expected {}", bias->shape(), expected);
@@ -152,7 +152,7 @@ Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const 
       reshaped(prim::matrix_multiply(reshaped(x1, Shape{rows, left}), flat), Shape{rows, outputs, right});
   Shape shape = lead;
   shape.push_back(outputs);
-  const Tensor result = reshaped(prim::matrix_multiply(half, reshaped(x2, Shape{rows, right, 1})), shape);
+  Tensor result = reshaped(prim::matrix_multiply(half, reshaped(x2, Shape{rows, right, 1})), shape);
   if (!bias) return result;
   if (bias->shape() != Shape{outputs}) fail<ShapeError>("bias has shape {}, expected ({},)", bias->shape(), outputs);
   return add(result, cast(*bias, result.dtype()));
