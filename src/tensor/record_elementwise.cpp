@@ -153,6 +153,7 @@ void check_fits(const Scalar& number, DType dtype) {
 }
 
 Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const std::source_location& site) {
+  if (!x.defined()) return record_elementwise(op, rule, {Operand(x, site)});  // raises, with op and line
   TensorState& state = state_of(x);
   if (compute_dtype(rule, state.dtype) == state.dtype) {
     Tensor result = append_fast(op, result_dtype(rule, state.dtype), state.shape, &state, nullptr, nullptr, state.dtype,
@@ -163,7 +164,8 @@ Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const s
 }
 
 Tensor record_binary(Op op, const ElementwiseRule& rule, const Operand& a, const Operand& b) {
-  if (a.is_tensor() || b.is_tensor()) {
+  const auto usable_operand = [](const Operand& operand) { return !operand.is_tensor() || operand.tensor().defined(); };
+  if ((a.is_tensor() || b.is_tensor()) && usable_operand(a) && usable_operand(b)) {
     const bool number_first = !a.is_tensor();
     TensorState& x = state_of(number_first ? b.tensor() : a.tensor());
     if (compute_dtype(rule, x.dtype) == x.dtype) {

@@ -62,7 +62,11 @@ TEST(Tracing, T2_AFailedCallLeavesNoTrace) {
 
 TEST(Tracing, T2_AnEmptyHandleIsAnError) {
   const Tensor nothing;
-  EXPECT_THROW((void)(nothing + 1.0F), ValueError);
+  const std::string message = message_of<ValueError>([&] { (void)(nothing + 1.0F); });
+  EXPECT_NE(message.find("add: the tensor handle is empty"), std::string::npos) << message;
+  EXPECT_NE(message.find("tracing_test.cpp:"), std::string::npos) << message;
+  EXPECT_THROW((void)exp(nothing), ValueError);
+  EXPECT_THROW((void)(tensor({1.0F}) * nothing), ValueError);
   EXPECT_THROW((void)nothing.shape(), ValueError);
 }
 
