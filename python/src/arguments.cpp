@@ -185,7 +185,13 @@ std::optional<Operand> Arguments::optional_operand(std::size_t index) const {
 
 Scalar Arguments::number(std::size_t index) const {
   if (const auto scalar = to_scalar(slots_[index])) return *scalar;
-  if (is_tensor(slots_[index])) return read_scalar(tensor_of(slots_[index]));
+  if (is_tensor(slots_[index])) {
+    const Tensor& tensor = tensor_of(slots_[index]);
+    if (tensor.size() == 1) return read_scalar(tensor);
+    const PyRef shape = own(from_ints(tensor.shape()));
+    raise(PyExc_TypeError, "%s(): argument '%s' must be a number, not a tensor of shape %S", signature_->name,
+          signature_->parameters[index].name, shape.get());
+  }
   wrong_type(index, "a number");
 }
 
@@ -322,7 +328,11 @@ std::optional<DType> Arguments::optional_dtype(std::size_t index, std::optional<
 }
 
 Device Arguments::device(std::size_t index) const {
-  if (const auto device = to_device(slots_[index])) return *device;
+  try {
+    if (const auto device = to_device(slots_[index])) return *device;
+  } catch (const DeviceError& error) {
+    raise(exception_class(ErrorKind::device), "%s: %s", signature_->name, error.what());
+  }
   wrong_type(index, "Device or str");
 }
 
@@ -358,6 +368,30 @@ Generator* Arguments::generator(std::size_t index) const {
   wrong_type(index, "Generator");
 }
 
+namespace {
+
+// Conversions deep down do not know whose argument they convert: "unknown dtype 'float99'" becomes "zeros(): unknown
+// dtype …". Errors of the user's own __index__ and the like have a traceback and are left alone.
+void name_function(const Signature& signature) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool plain =
+      traceback == nullptr && (type == PyExc_TypeError || type == PyExc_OverflowError || type == PyExc_ValueError);
+  const PyRef text(plain && value != nullptr ? PyObject_Str(value) : nullptr);
+  const auto message = text ? to_string_view(text.get()) : std::nullopt;
+  if (!message || message->starts_with(signature.name)) {
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  PyErr_Format(type, "%s(): %U", signature.name, text.get());
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+}
+
+}  // namespace
+
 PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Body body) noexcept {
   try {
@@ -365,6 +399,9 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     if (!arguments.bind(signature, self, args, count, names)) return nullptr;
     const PythonSourceScope source;
     return body(arguments);
+  } catch (const PythonError&) {
+    name_function(signature);
+    return nullptr;
   } catch (...) {
     return set_exception();
   }

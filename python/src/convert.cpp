@@ -42,7 +42,7 @@ Scalar from_long(PyObject* object) {
     if (PyErr_Occurred() == nullptr) return Scalar(static_cast<std::uint64_t>(large));
     PyErr_Clear();
   }
-  raise(PyExc_OverflowError, "Python integer %S is out of bounds for int64 and uint64", object);
+  raise(PyExc_OverflowError, "the integer %S does not fit into 64 bits", object);
 }
 
 // dtype.kind of a NumPy scalar, '\0' when it has none.
@@ -139,7 +139,9 @@ std::optional<std::int64_t> to_int(PyObject* object) {
     PyErr_Clear();
     return std::nullopt;
   }
-  const long long value = PyLong_AsLongLong(index.get());
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow != 0) raise(PyExc_OverflowError, "the integer %S does not fit into 64 bits", index.get());
   if (value == -1 && PyErr_Occurred() != nullptr) throw PythonError{};
   return value;
 }

@@ -89,8 +89,8 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: lento.sum(f32(2), keepdims=1), "sum(): argument 'keepdims' must be bool, not int"),
     (lambda: lento.zeros((2,), dtype=3), "zeros(): argument 'dtype' must be a dtype or None, not int"),
-    (lambda: lento.zeros((2,), dtype="float99"), "unknown dtype 'float99'"),
-    (lambda: lento.zeros((2,), dtype=np.str_), "Lento has no dtype for NumPy's <U0"),
+    (lambda: lento.zeros((2,), dtype="float99"), "zeros(): unknown dtype 'float99'"),
+    (lambda: lento.zeros((2,), dtype=np.str_), "zeros(): Lento has no dtype for NumPy's <U0"),
     (lambda: lento.zeros((2,), device=3), "zeros(): argument 'device' must be Device or str or None, not int"),
 ]
 
