@@ -15,8 +15,8 @@
 
 #ifdef LENTO_FRAME_INTERNALS
 
+// A frame that is still being set up (a finaliser may run then) has its code, which is all that matters here.
 static int fill(LentoFrame* out, _PyInterpreterFrame* frame) {
-  while (frame != NULL && _PyFrame_IsIncomplete(frame)) frame = frame->previous;
   if (frame == NULL) return 0;
   out->frame = frame;
   out->code = frame->f_code;

@@ -49,6 +49,9 @@ CacheEntry& cache_entry(PyCodeObject* code) {
   return cache[((bits >> 4) ^ (bits >> 10)) % cache.size()];
 }
 
+// The last one: in a loop it is the same code again and again. Guarded by the GIL.
+CacheEntry latest;
+
 std::uintptr_t unit_from(std::size_t slot, std::uint32_t generation) {
   return (static_cast<std::uintptr_t>(generation) << 16 | slot) + 2;  // 0 is unknown, 1 internal
 }
@@ -87,6 +90,7 @@ std::uintptr_t pin(PyCodeObject* code) {
   }
   if (evicted != nullptr) {
     cache_entry(evicted) = {};
+    latest = {};
     Py_DECREF(evicted);
   }
   cache_entry(code) = {code, unit};
@@ -94,8 +98,11 @@ std::uintptr_t pin(PyCodeObject* code) {
 }
 
 inline std::uintptr_t unit_of(PyCodeObject* code) {
+  if (latest.code == code) [[likely]]
+    return latest.unit;
   const CacheEntry& entry = cache_entry(code);
-  return entry.code == code ? entry.unit : pin(code);
+  latest = {code, entry.code == code ? entry.unit : pin(code)};
+  return latest.unit;
 }
 
 // Called without the GIL, maybe under the engine's locks: reads only immutable parts of a pinned code object.
