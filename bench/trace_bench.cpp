@@ -59,10 +59,18 @@ void random_graph(benchmark::State& state) {
       const Tensor& left = values[last - static_cast<std::size_t>(a)];
       const Tensor& right = values[last - static_cast<std::size_t>(b)];
       switch ((a + b) % 4) {
-        case 0: values.push_back(left + right); break;
-        case 1: values.push_back(left * right); break;
-        case 2: values.push_back(lento::maximum(left, right)); break;
-        default: values.push_back(lento::exp(left)); break;
+        case 0:
+          values.push_back(left + right);
+          break;
+        case 1:
+          values.push_back(left * right);
+          break;
+        case 2:
+          values.push_back(lento::maximum(left, right));
+          break;
+        default:
+          values.push_back(lento::exp(left));
+          break;
       }
     }
     values.clear();

@@ -85,9 +85,11 @@ inline constexpr DTypeSet kAny = kBool | kNumeric;
 template <class T>
 constexpr DType dtype_of();
 
-#define LENTO_DTYPE_OF(T, d) \
-  template <>                \
-  constexpr DType dtype_of<T>() { return DType::d; }
+#define LENTO_DTYPE_OF(T, d)      \
+  template <>                     \
+  constexpr DType dtype_of<T>() { \
+    return DType::d;              \
+  }
 LENTO_DTYPE_OF(bool, bool_)
 LENTO_DTYPE_OF(std::int8_t, int8)
 LENTO_DTYPE_OF(std::int16_t, int16)

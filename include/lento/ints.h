@@ -22,7 +22,10 @@ class Ints {
   }
   Ints(std::size_t count, std::int64_t value) { resize(count, value); }
   template <class It>
-    requires requires(It it) { *it; ++it; }
+    requires requires(It it) {
+      *it;
+      ++it;
+    }
   Ints(It first, It last) {
     for (; first != last; ++first) push_back(static_cast<std::int64_t>(*first));
   }

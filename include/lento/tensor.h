@@ -76,7 +76,8 @@ class LENTO_API Tensor {
     const T* first = data<T>(site);
     return std::vector<T>(first, first + size());
   }
-  /// The elements in memory, row-major, valid while this handle (or a copy) keeps this value. T must be the element type.
+  /// The elements in memory, row-major, valid while this handle (or a copy) keeps this value. T must be the element
+  /// type.
   template <Number T>
   const T* data(std::source_location site = std::source_location::current()) const {
     return static_cast<const T*>(read(dtype_of<T>(), site));
@@ -203,7 +204,8 @@ Tensor tensor(const std::vector<T>& values) {
 /// tensor({1.0f, 2.0f}): one axis.
 template <Number T>
 Tensor tensor(std::initializer_list<T> values, Device device = {}) {
-  return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())}, device);
+  return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())},
+                device);
 }
 /// tensor({{1, 2}, {3, 4}}): two axes; rows must be equally long.
 template <Number T>

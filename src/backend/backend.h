@@ -21,10 +21,10 @@ struct Outcome {
 
 /// What one run of a program reads and writes.
 struct RunArguments {
-  std::span<BufferRef> inputs;                // one a graph input; released as soon as it is no longer needed
-  std::span<const std::uint8_t> donated;      // inputs[i] is used by nobody else afterwards: it may be written
-  std::span<const ScalarArgument> scalars;    // one a graph scalar
-  std::span<Outcome> outcomes;                // one a graph output; filled by the run
+  std::span<BufferRef> inputs;              // one a graph input; released as soon as it is no longer needed
+  std::span<const std::uint8_t> donated;    // inputs[i] is used by nobody else afterwards: it may be written
+  std::span<const ScalarArgument> scalars;  // one a graph scalar
+  std::span<Outcome> outcomes;              // one a graph output; filled by the run
 };
 
 /// A graph made ready to run on a device, any number of times.

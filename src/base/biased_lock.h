@@ -24,7 +24,8 @@ class BiasedLock {
     } else {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    if (visitor_.load(std::memory_order_acquire)) [[unlikely]] lock_owner_slow();
+    if (visitor_.load(std::memory_order_acquire)) [[unlikely]]
+      lock_owner_slow();
   }
   void unlock_owner() { inside_.store(false, std::memory_order_release); }
 

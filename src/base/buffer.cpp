@@ -46,7 +46,8 @@ BufferRef allocate_host(std::size_t bytes, std::uint8_t device) {
   // aligned_alloc wants a multiple of the alignment; an empty tensor still gets an address of its own.
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
-  if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, live_host_bytes());
+  if (data == nullptr)
+    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, live_host_bytes());
   count_allocation(bytes);
   return Buffer::wrap(data, bytes, device, free_host, nullptr);
 }

@@ -15,9 +15,9 @@ struct Registry {
   std::mutex mutex;
   std::unordered_map<std::string, CounterId> ids;
   std::vector<std::string> names;
-  std::vector<CounterBlock*> blocks;    // of living threads
-  CounterBlock retired;                 // sums of threads that ended
-  CounterBlock baseline;                // what had been counted at the last reset
+  std::vector<CounterBlock*> blocks;  // of living threads
+  CounterBlock retired;               // sums of threads that ended
+  CounterBlock baseline;              // what had been counted at the last reset
 };
 
 Registry& registry() {

@@ -33,7 +33,8 @@ CounterBlock* make_counter_block();
 
 inline void count(CounterId id, std::uint64_t n = 1) {
   CounterBlock* block = current_counters;
-  if (block == nullptr) [[unlikely]] block = make_counter_block();
+  if (block == nullptr) [[unlikely]]
+    block = make_counter_block();
   // A single writer: load and store need not be one atomic operation.
   __atomic_store_n(&block->values[id], __atomic_load_n(&block->values[id], __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }

@@ -8,7 +8,8 @@ std::string complete_message(std::string text) {
   const CallContext& context = call_context();
   if (!context.op.empty()) text = fmt::format("{}: {}", context.op, text);
   if (context.describe != nullptr) {
-    if (const std::string operands = context.describe(context.operands); !operands.empty()) text += " (got " + operands + ")";
+    if (const std::string operands = context.describe(context.operands); !operands.empty())
+      text += " (got " + operands + ")";
   }
   if (const std::string line = to_string(context.source); !line.empty()) text += ", at " + line;
   return text;
@@ -16,16 +17,26 @@ std::string complete_message(std::string text) {
 
 void Error::raise(ErrorKind kind, const std::string& message) {
   switch (kind) {
-    case ErrorKind::shape: throw ShapeError(message);
-    case ErrorKind::dtype: throw DTypeError(message);
-    case ErrorKind::device: throw DeviceError(message);
-    case ErrorKind::value: throw ValueError(message);
-    case ErrorKind::index: throw IndexError(message);
-    case ErrorKind::overflow: throw OverflowError(message);
-    case ErrorKind::memory: throw MemoryError(message);
-    case ErrorKind::linalg: throw LinAlgError(message);
-    case ErrorKind::backend: throw BackendError(message);
-    case ErrorKind::file: throw FileError(message);
+    case ErrorKind::shape:
+      throw ShapeError(message);
+    case ErrorKind::dtype:
+      throw DTypeError(message);
+    case ErrorKind::device:
+      throw DeviceError(message);
+    case ErrorKind::value:
+      throw ValueError(message);
+    case ErrorKind::index:
+      throw IndexError(message);
+    case ErrorKind::overflow:
+      throw OverflowError(message);
+    case ErrorKind::memory:
+      throw MemoryError(message);
+    case ErrorKind::linalg:
+      throw LinAlgError(message);
+    case ErrorKind::backend:
+      throw BackendError(message);
+    case ErrorKind::file:
+      throw FileError(message);
   }
   throw BackendError(message);
 }
@@ -42,9 +53,9 @@ std::string dtype_set_text(DTypeSet set) {
   };
   // Largest classes first, so that the fewest words describe the set.
   constexpr Named kClasses[] = {
-      {kAny, "any dtype"},           {kNumeric, "numeric"},  {kReal, "real"},         {kInteger, "integer"},
-      {kFloating, "floating-point"}, {kComplex, "complex"},  {kSigned, "signed integer"},
-      {kUnsigned, "unsigned integer"}, {kBool, "bool"},
+      {kAny, "any dtype"},         {kNumeric, "numeric"},           {kReal, "real"},
+      {kInteger, "integer"},       {kFloating, "floating-point"},   {kComplex, "complex"},
+      {kSigned, "signed integer"}, {kUnsigned, "unsigned integer"}, {kBool, "bool"},
   };
   std::string text;
   const auto add = [&text](std::string_view word) { text += (text.empty() ? "" : " or ") + std::string(word); };

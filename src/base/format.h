@@ -21,7 +21,9 @@ LENTO_API std::string dtype_set_text(DTypeSet set);
 
 template <>
 struct fmt::formatter<lento::DType> : fmt::formatter<std::string_view> {
-  auto format(lento::DType d, format_context& out) const { return fmt::formatter<std::string_view>::format(name(d), out); }
+  auto format(lento::DType d, format_context& out) const {
+    return fmt::formatter<std::string_view>::format(name(d), out);
+  }
 };
 
 template <>

@@ -34,7 +34,8 @@ class Ref {
     T* object = std::exchange(object_, nullptr);
     if (object == nullptr) return;
     // The sole owner needs no atomic subtraction: nobody else can add a count.
-    if (object->refs.load(std::memory_order_acquire) == 1 || object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (object->refs.load(std::memory_order_acquire) == 1 ||
+        object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       T::destroy(object);
     }
   }

@@ -39,10 +39,14 @@ std::string float_text(double value) {
 
 std::string Scalar::to_string() const {
   switch (kind_) {
-    case Kind::bool_: return bits_ != 0 ? "True" : "False";
-    case Kind::int_: return fmt::format("{}", static_cast<std::int64_t>(bits_));
-    case Kind::uint_: return fmt::format("{}", bits_);
-    case Kind::float_: return float_text(real());
+    case Kind::bool_:
+      return bits_ != 0 ? "True" : "False";
+    case Kind::int_:
+      return fmt::format("{}", static_cast<std::int64_t>(bits_));
+    case Kind::uint_:
+      return fmt::format("{}", bits_);
+    case Kind::float_:
+      return float_text(real());
     case Kind::complex_: {
       const std::string imag = float_text(std::bit_cast<double>(imag_bits_));
       return fmt::format("({}{}{}j)", float_text(real()), imag[0] == '-' ? "" : "+", imag);

@@ -52,7 +52,7 @@ struct CallContext {
   // Describes the outermost call's operands for messages; set by the tensor layer.
   std::string (*describe)(const void* operands) = nullptr;
   const void* operands = nullptr;
-  ScopeId scope = 0;    // the innermost open lento.scope of this thread
+  ScopeId scope = 0;  // the innermost open lento.scope of this thread
 };
 LENTO_API CallContext& call_context();
 /// The same, without a call: one instruction to reach it from inside the library.

@@ -143,7 +143,8 @@ Scope::~Scope() { call_context().scope = outer_; }
 Options options() { return {.max_pending_nodes = max_pending_nodes()}; }
 
 void set_options(const Options& options) {
-  if (options.max_pending_nodes < 2) fail<ValueError>("max_pending_nodes is {}; it must be at least 2", options.max_pending_nodes);
+  if (options.max_pending_nodes < 2)
+    fail<ValueError>("max_pending_nodes is {}; it must be at least 2", options.max_pending_nodes);
   set_max_pending_nodes(options.max_pending_nodes);
 }
 

@@ -20,9 +20,9 @@ const CounterId kImplicitSync = counter_id("sync.implicit");
 
 /// What one evaluation of a tape computes and what it leaves behind. All marks have one byte a record.
 struct Selection {
-  std::vector<std::uint8_t> need;         // computed now
-  std::vector<std::uint8_t> live;         // reached by a live handle
-  std::vector<std::uint32_t> outputs;     // needed records whose values somebody wants afterwards, ascending
+  std::vector<std::uint8_t> need;      // computed now
+  std::vector<std::uint8_t> live;      // reached by a live handle
+  std::vector<std::uint32_t> outputs;  // needed records whose values somebody wants afterwards, ascending
 };
 
 /// From the marked roots: their ancestors, the further results of ops among them, and which values to keep.
@@ -93,7 +93,8 @@ void settle(Tape& tape, const Selection& selection, std::span<const Outcome> out
   for (std::uint32_t i = 0; i < tape.size(); ++i) {
     if (selection.need[i] != 0 || selection.live[i] == 0) continue;
     for (const OperandRef operand : tape.operands(tape.record(i))) {
-      if (operand.kind() == OperandRef::Kind::record && failed[operand.index()] != nullptr) failed[i] = failed[operand.index()];
+      if (operand.kind() == OperandRef::Kind::record && failed[operand.index()] != nullptr)
+        failed[i] = failed[operand.index()];
     }
     if (failed[i] == nullptr) {
       keep[i] = 1;

@@ -26,11 +26,11 @@ class LENTO_API Graph {
  public:
   // Operands of a record refer to `nodes` (record), `inputs` (leaf) and `scalars` (scalar).
   std::vector<Record> nodes;
-  std::vector<Source> sources;             // one a node
-  std::vector<GraphInput> inputs;          // buffers given at run time
-  std::vector<ScalarArgument> scalars;     // numbers given at run time, with the values of this trace
-  std::vector<OperandRef> operand_lists;   // operands of records that have more than three
-  std::vector<std::uint32_t> outputs;      // nodes whose values are wanted, in creation order
+  std::vector<Source> sources;            // one a node
+  std::vector<GraphInput> inputs;         // buffers given at run time
+  std::vector<ScalarArgument> scalars;    // numbers given at run time, with the values of this trace
+  std::vector<OperandRef> operand_lists;  // operands of records that have more than three
+  std::vector<std::uint32_t> outputs;     // nodes whose values are wanted, in creation order
 
   /// All operands of a record of this graph, wherever they are kept.
   std::span<const OperandRef> operands(const Record& record) const {

@@ -36,7 +36,8 @@ Meta infer_elementwise(const ElementwiseRule& rule, std::span<const Meta> operan
       continue;
     }
     if (compute && *compute != operands[i].dtype) {
-      fail<DTypeError>("operands have the dtypes {} and {}; they must be cast to one first", *compute, operands[i].dtype);
+      fail<DTypeError>("operands have the dtypes {} and {}; they must be cast to one first", *compute,
+                       operands[i].dtype);
     }
     compute = operands[i].dtype;
   }

@@ -17,17 +17,17 @@ namespace lento {
 
 struct ElementwiseRule {
   enum class Result : std::uint8_t {
-    same,   // the dtype the operands were promoted to
-    real,   // its real type
-    fixed,  // always `fixed`: bool for comparisons
+    same,     // the dtype the operands were promoted to
+    real,     // its real type
+    fixed,    // always `fixed`: bool for comparisons
     complex,  // the complex type whose parts have it
   };
 
-  DTypeSet allowed = kAny;           // for the common dtype of the operands
+  DTypeSet allowed = kAny;  // for the common dtype of the operands
   Result result = Result::same;
-  bool to_float = false;             // integers and bools are taken as the default float first
+  bool to_float = false;  // integers and bools are taken as the default float first
   DType fixed = DType::bool_;
-  bool leading_condition = false;    // operand 0 is a bool of its own and takes no part in promotion (where)
+  bool leading_condition = false;  // operand 0 is a bool of its own and takes no part in promotion (where)
 };
 
 /// The dtype operands are cast to before the op runs, from the promotion of all of them; nothing if the op does not
@@ -40,10 +40,14 @@ inline std::optional<DType> compute_dtype(const ElementwiseRule& rule, DType pro
 
 inline DType result_dtype(const ElementwiseRule& rule, DType compute) {
   switch (rule.result) {
-    case ElementwiseRule::Result::same: return compute;
-    case ElementwiseRule::Result::real: return real_type(compute);
-    case ElementwiseRule::Result::fixed: return rule.fixed;
-    case ElementwiseRule::Result::complex: return complex_type(compute);
+    case ElementwiseRule::Result::same:
+      return compute;
+    case ElementwiseRule::Result::real:
+      return real_type(compute);
+    case ElementwiseRule::Result::fixed:
+      return rule.fixed;
+    case ElementwiseRule::Result::complex:
+      return complex_type(compute);
   }
   return compute;
 }

@@ -140,7 +140,9 @@ Tape::Extract Tape::extract(std::span<const std::uint8_t> need, std::span<const 
     for (const OperandRef operand : operands(records_[i])) {
       const std::uint32_t index = operand.index();
       switch (operand.kind()) {
-        case OperandRef::Kind::record: mapped.push_back(OperandRef::record(node_of[index])); break;
+        case OperandRef::Kind::record:
+          mapped.push_back(OperandRef::record(node_of[index]));
+          break;
         case OperandRef::Kind::leaf:
           if (input_of[index] == kUnmapped) {
             input_of[index] = static_cast<std::uint32_t>(graph.inputs.size());

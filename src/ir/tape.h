@@ -42,7 +42,8 @@ class Tape {
   /// The place of the next record, to be filled in whole and then committed. Filled in place because copying a record
   /// that was just built elsewhere field by field stalls on store forwarding, twice as long as everything else here.
   Record& next() {
-    if (size_ == capacity_) [[unlikely]] grow();
+    if (size_ == capacity_) [[unlikely]]
+      grow();
     return records_[size_];
   }
   /// Makes the record that was filled in part of the tape; `handle` may be null.

@@ -36,7 +36,9 @@ namespace {
 Source source_of(const Operand& operand) { return {operand.unit(), operand.position(), 0}; }
 
 /// The line of `x[{...}]`: that of its first index; an empty index has none.
-std::source_location line_of(std::span<const Index> index) { return index.empty() ? std::source_location() : index[0].site(); }
+std::source_location line_of(std::span<const Index> index) {
+  return index.empty() ? std::source_location() : index[0].site();
+}
 
 /// bool < integer < floating < complex: a value fits into a tensor of its own kind or a later one.
 int kind_order(DType dtype) { return is_bool(dtype) ? 0 : is_integer(dtype) ? 1 : is_floating(dtype) ? 2 : 3; }
@@ -54,7 +56,8 @@ Tensor& Tensor::assign(const Operand& value, std::string_view operation) {
   const CallScope scope(operation, source_of(value));
   Tensor replacement = value.is_tensor() ? value.tensor() : full(shape(), value.scalar(), dtype(), device());
   if (replacement.shape() != shape()) {
-    fail<ShapeError>("the result has shape {}, which does not fit into the tensor's shape {}", replacement.shape(), shape());
+    fail<ShapeError>("the result has shape {}, which does not fit into the tensor's shape {}", replacement.shape(),
+                     shape());
   }
   if (kind_order(replacement.dtype()) > kind_order(dtype())) {
     fail<DTypeError>("the result is {}, which does not fit into the tensor's dtype {}", replacement.dtype(), dtype());
@@ -70,8 +73,12 @@ Tensor& Tensor::operator%=(const Operand& other) { return update(*this, lento::r
 Tensor& Tensor::operator&=(const Operand& other) { return update(*this, lento::bitwise_and, other, "bitwise_and"); }
 Tensor& Tensor::operator|=(const Operand& other) { return update(*this, lento::bitwise_or, other, "bitwise_or"); }
 Tensor& Tensor::operator^=(const Operand& other) { return update(*this, lento::bitwise_xor, other, "bitwise_xor"); }
-Tensor& Tensor::operator<<=(const Operand& other) { return update(*this, lento::bitwise_left_shift, other, "bitwise_left_shift"); }
-Tensor& Tensor::operator>>=(const Operand& other) { return update(*this, lento::bitwise_right_shift, other, "bitwise_right_shift"); }
+Tensor& Tensor::operator<<=(const Operand& other) {
+  return update(*this, lento::bitwise_left_shift, other, "bitwise_left_shift");
+}
+Tensor& Tensor::operator>>=(const Operand& other) {
+  return update(*this, lento::bitwise_right_shift, other, "bitwise_right_shift");
+}
 
 // --- indexing ---
 
@@ -112,8 +119,12 @@ Subscript& Subscript::operator=(const Operand& value) {
 }
 Subscript& Subscript::operator=(const Subscript& value) { return *this = Operand(value.get(line_of(index_))); }
 Subscript& Subscript::operator+=(const Operand& value) { return *this = Operand(add(get(line_of(index_)), value)); }
-Subscript& Subscript::operator-=(const Operand& value) { return *this = Operand(subtract(get(line_of(index_)), value)); }
-Subscript& Subscript::operator*=(const Operand& value) { return *this = Operand(multiply(get(line_of(index_)), value)); }
+Subscript& Subscript::operator-=(const Operand& value) {
+  return *this = Operand(subtract(get(line_of(index_)), value));
+}
+Subscript& Subscript::operator*=(const Operand& value) {
+  return *this = Operand(multiply(get(line_of(index_)), value));
+}
 Subscript& Subscript::operator/=(const Operand& value) { return *this = Operand(divide(get(line_of(index_)), value)); }
 
 }  // namespace lento

@@ -90,7 +90,8 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
         const OperandRef head_ref = OperandRef::record(tape.size() - 1);
         for (std::size_t i = 1; i < metas.size(); ++i) {
           Record& further = tape.next();
-          further = {.op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
+          further = {
+              .op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
           further.operands[0] = head_ref;
           further.result_index = static_cast<std::uint32_t>(i);
           results[i] = commit_with_handle(tape, further, source);
@@ -117,7 +118,8 @@ void count_op(Op op) { count(first_op_counter + static_cast<CounterId>(op)); }
 
 void trim_if_long(Tape& tape) {
   // Only the owner appends, so its own view of the size is exact enough without the lock.
-  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]] evaluator.trim(tape);
+  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]]
+    evaluator.trim(tape);
 }
 
 std::vector<Meta> metas_of(std::span<const Tensor> tensors) {

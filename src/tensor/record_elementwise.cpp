@@ -132,11 +132,16 @@ Shape common_shape(std::span<const Operand> operands) {
 
 DType default_dtype(const Scalar& number) {
   switch (number.kind()) {
-    case Scalar::Kind::bool_: return DType::bool_;
-    case Scalar::Kind::int_: return kDefaultInt;
-    case Scalar::Kind::uint_: return DType::uint64;
-    case Scalar::Kind::float_: return kDefaultFloat;
-    case Scalar::Kind::complex_: return kDefaultComplex;
+    case Scalar::Kind::bool_:
+      return DType::bool_;
+    case Scalar::Kind::int_:
+      return kDefaultInt;
+    case Scalar::Kind::uint_:
+      return DType::uint64;
+    case Scalar::Kind::float_:
+      return kDefaultFloat;
+    case Scalar::Kind::complex_:
+      return kDefaultComplex;
   }
   return kDefaultFloat;
 }

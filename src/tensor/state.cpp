@@ -39,7 +39,8 @@ StatePool::~StatePool() {
 }
 
 StatePool* pool() {
-  if (current_pool != nullptr) [[likely]] return current_pool;
+  if (current_pool != nullptr) [[likely]]
+    return current_pool;
   if (pool_ended) return nullptr;  // the thread is ending: go to the heap
   static thread_local StatePool owner;
   return current_pool = &owner;

@@ -40,10 +40,10 @@ struct TensorState {
   std::uint8_t device = 0;             // set at creation
   ShapeId shape{};                     // set at creation
   std::uint32_t index = 0;             // record in `tape`; read and written under the tape's lock
-  std::atomic<Tape*> tape{nullptr};    // not null while pending; cleared once, under the tape's lock, after the next two
-  BufferRef buffer;                    // the value once ready
-  FailureRef failure;                  // the reason once failed
-  std::uint64_t id = 0;                // set at creation
+  std::atomic<Tape*> tape{nullptr};  // not null while pending; cleared once, under the tape's lock, after the next two
+  BufferRef buffer;                  // the value once ready
+  FailureRef failure;                // the reason once failed
+  std::uint64_t id = 0;              // set at creation
 
   bool pending() const { return tape.load(std::memory_order_acquire) != nullptr; }
   static void destroy(TensorState* state);
@@ -62,7 +62,8 @@ inline TensorState& state_of(const Tensor& tensor);
 
 inline TensorState& state_of(const Tensor& tensor) {
   TensorState* state = tensor.state();
-  if (state == nullptr) [[unlikely]] fail_undefined();
+  if (state == nullptr) [[unlikely]]
+    fail_undefined();
   return *state;
 }
 

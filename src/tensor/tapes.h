@@ -18,7 +18,8 @@ Tape& make_tape(std::uint8_t device);
 /// The tape the calling thread records into.
 inline Tape& tape_for(std::uint8_t device) {
   Tape* tape = current_tapes[device];
-  if (tape == nullptr) [[unlikely]] return make_tape(device);
+  if (tape == nullptr) [[unlikely]]
+    return make_tape(device);
   return *tape;
 }
 

@@ -106,10 +106,17 @@ TEST(Threads, E10_AnyMixOfTracingReadingAndDroppingIsSafe) {
         // Every value in circulation is shared + n for one n in all its elements.
         Tensor next = mine + 1;
         switch (random() % 4) {
-          case 0: (void)next.to_vector<double>(); break;
-          case 1: step(); break;
-          case 2: next = next + 1; break;
-          default: break;
+          case 0:
+            (void)next.to_vector<double>();
+            break;
+          case 1:
+            step();
+            break;
+          case 2:
+            next = next + 1;
+            break;
+          default:
+            break;
         }
         if (random() % 8 == 0) {
           const std::vector<double> values = next.to_vector<double>();

@@ -228,7 +228,7 @@ TEST(Tracing, T10_AnIndexOutOfRangePoisonsAndNeverReadsOutside) {
   const std::string first = message_of<IndexError>([&] { (void)y.to_vector<float>(); });
   EXPECT_NE(first.find("3"), std::string::npos) << first;
   EXPECT_NE(first.find("tracing_test.cpp:"), std::string::npos) << first;
-  EXPECT_EQ(message_of<IndexError>([&] { (void)y.to_vector<float>(); }), first);  // every time
+  EXPECT_EQ(message_of<IndexError>([&] { (void)y.to_vector<float>(); }), first);        // every time
   EXPECT_EQ(message_of<IndexError>([&] { (void)(y + 1).to_vector<float>(); }), first);  // and in all that depend on it
 }
 

@@ -71,15 +71,18 @@ struct Interpreter::Run {
   const RunArguments& arguments;
   std::vector<Outcome> values;  // by node; released after the last use
 
-  explicit Run(const Interpreter& p, const RunArguments& a) : program(p), graph(p.graph_), arguments(a), values(graph.nodes.size()) {}
+  explicit Run(const Interpreter& p, const RunArguments& a)
+      : program(p), graph(p.graph_), arguments(a), values(graph.nodes.size()) {}
 
   const BufferRef& buffer_of(OperandRef operand) const {
-    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer : arguments.inputs[operand.index()];
+    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer
+                                                      : arguments.inputs[operand.index()];
   }
 
   FailureRef failed_operand(const Record& record) const {
     for (const OperandRef operand : graph.operands(record)) {
-      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure) return values[operand.index()].failure;
+      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure)
+        return values[operand.index()].failure;
     }
     return {};
   }
@@ -99,13 +102,15 @@ struct Interpreter::Run {
   BufferRef take_or_copy(std::uint32_t node, const Record& record, OperandRef operand) {
     const std::uint32_t index = operand.index();
     const bool read_twice = std::ranges::count_if(graph.operands(record), [&](OperandRef other) {
-      return other.kind() != OperandRef::Kind::scalar && buffer_of(other) == buffer_of(operand);
-    }) > 1;
-    if (!read_twice && operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[index] == node && values[index].buffer->unique()) {
+                              return other.kind() != OperandRef::Kind::scalar && buffer_of(other) == buffer_of(operand);
+                            }) > 1;
+    if (!read_twice && operand.kind() == OperandRef::Kind::record && program.last_use_of_node_[index] == node &&
+        values[index].buffer->unique()) {
       count(kDonation);
       return std::move(values[index].buffer);
     }
-    if (!read_twice && operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node && arguments.donated[index] != 0) {
+    if (!read_twice && operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node &&
+        arguments.donated[index] != 0) {
       count(kDonation);
       return arguments.inputs[index];
     }
@@ -165,12 +170,14 @@ struct Interpreter::Run {
     }
     for (std::size_t r = 0; r < declared; ++r) {
       if (of_result[r] != nullptr) {
-        buffers[r] = r == 0 && updates_first_operand(record.op) ? take_or_copy(node, record, operands[0]) : allocate(*of_result[r]);
+        buffers[r] = r == 0 && updates_first_operand(record.op) ? take_or_copy(node, record, operands[0])
+                                                                : allocate(*of_result[r]);
         outs.emplace_back(buffers[r]->data(), of_result[r]->dtype, shape_of(of_result[r]->shape));
       } else {
         // A result nobody asked for is computed all the same, into memory of its own.
         const Meta& meta = unused[r];
-        buffers[r] = allocate_host(size_of(meta.dtype) * static_cast<std::size_t>(element_count(meta.shape)), program.device_);
+        buffers[r] =
+            allocate_host(size_of(meta.dtype) * static_cast<std::size_t>(element_count(meta.shape)), program.device_);
         outs.emplace_back(buffers[r]->data(), meta.dtype, meta.shape);
       }
     }
