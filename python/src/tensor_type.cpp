@@ -7,7 +7,9 @@
 #include <lento/ops.gen.h>
 #include <lento/print.h>
 
+#include <cxxabi.h>
 #include <structmember.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -203,6 +205,16 @@ PyObject* wrap(bool value) { return PyBool_FromLong(value ? 1 : 0); }
 PyObject* wrap(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
 PyObject* wrap(const Ints& values) { return checked(from_ints(values)); }
 PyObject* wrap(DType dtype) { return from_dtype(dtype); }
+
+void restore_gil(PyThreadState* state) noexcept {
+  // CPython before 3.14 ends such a thread by pthread_exit, which unwinds C++ frames that do not expect it and would
+  // call std::terminate. Leaving this handler is not allowed, so the thread stays in it.
+  try {
+    PyEval_RestoreThread(state);
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
 
 Scalar read_scalar(const Tensor& tensor) {
   const Tensor held = tensor;  // another thread may rebind the handle while the GIL is released

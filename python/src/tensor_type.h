@@ -33,11 +33,15 @@ const void* read_data(const Tensor& tensor);
 /// Makes the type and adds it to `module` as "Tensor". Throws PythonError.
 void add_tensor_type(PyObject* module);
 
+/// Takes the GIL back. When the interpreter is ending, a daemon thread never gets it: it sleeps until the process is
+/// gone.
+void restore_gil(PyThreadState* state) noexcept;
+
 /// Releases the GIL while it lives.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() { restore_gil(state_); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import os
 import subprocess
 import sys
 import threading
@@ -73,6 +74,55 @@ def test_import_needs_no_numpy() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[2. 4.]"
+
+
+EXIT_PROGRAM = """
+import atexit, threading, time
+import lento
+
+pending = lento.zeros((10,)) + 1
+
+class Cycle: pass
+
+cycle = Cycle()
+cycle.me, cycle.tensor = cycle, pending * 2
+started = threading.Event()
+
+def work():
+    y = lento.ones((60, 60))
+    while True:
+        y = y @ y * 0.001
+        lento.eval(y)
+        started.set()
+
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+atexit.register(lambda: print(float(pending.sum())))
+"""
+
+
+def test_the_interpreter_ends_cleanly_in_the_middle_of_work() -> None:
+    for _ in range(8):
+        done = subprocess.run(
+            [sys.executable, "-c", EXIT_PROGRAM],
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(BUILD / "python")},
+            timeout=120,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "10.0\n", "")
+
+
+def test_a_forked_child_works() -> None:
+    x = lento.ones((10,)) * 3
+    lento.eval(x)
+    y = x + 1
+    child = os.fork()
+    if child == 0:
+        right = y.tolist() == [4.0] * 10 and float((x * 2).sum()) == 60
+        os._exit(7 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert y.tolist() == [4.0] * 10
 
 
 def churn() -> None:
