@@ -109,6 +109,39 @@ def test_aliases_and_methods_are_there(op: OpInfo) -> None:
         assert callable(getattr(lento.Tensor, op.method))
 
 
+def first_call(op: OpInfo) -> Call | None:
+    return next((call for call in calls_of(op) if not call.raises), None)
+
+
+def same(first: Any, second: Any) -> bool:
+    if isinstance(first, tuple):
+        return len(first) == len(second) and all(same(a, b) for a, b in zip(first, second, strict=True))
+    if not isinstance(first, lento.Tensor):
+        return bool(first == second)
+    return first.dtype is second.dtype and first.numpy().tobytes() == second.numpy().tobytes()
+
+
+@pytest.mark.parametrize("op", [op for op in CATALOGUE if op.space != "random"], ids=lambda op: op.qualified)
+def test_positional_arguments_methods_and_aliases_are_the_same_function(op: OpInfo) -> None:
+    call = first_call(op)
+    if call is None:
+        pytest.skip("no sample")
+    function = harness.find_function(op)
+    named = harness.lento_arguments(call)
+    expected = function(**named)
+    positional = []
+    for arg in op.args:
+        if arg.keyword_only or arg.name not in named:
+            break
+        positional.append(named.pop(arg.name))
+    assert same(function(*positional, **named), expected)
+    space: Any = getattr(lento, op.space) if op.space not in ("", "prim") else lento
+    for alias in op.aliases:
+        assert same(getattr(space, alias)(*positional, **named), expected)
+    if op.method and isinstance(positional[0], lento.Tensor):
+        assert same(getattr(positional[0], op.method)(*positional[1:], **named), expected)
+
+
 @pytest.mark.parametrize(
     "op",
     [op for op in CATALOGUE if op.elementwise and len(op.args) == 2 and op.args[1].type == "Operand"],
