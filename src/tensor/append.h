@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/tape.h"
-#include "tensor/state.h"
+#include "tensor/state_pool.h"
 
 namespace lento {
 
@@ -21,7 +21,16 @@ inline Tensor commit_with_handle(Tape& tape, const Record& record, const Source&
   return result;
 }
 
-void count_op(Op op);
-void trim_if_long(Tape& tape);
+extern const CounterId kFirstOpCounter;
+inline void count_op(Op op) { count(kFirstOpCounter + static_cast<CounterId>(op)); }
+
+extern std::atomic<std::uint32_t> pending_limit;
+void trim(Tape& tape);
+/// Clause T9. Without the lock: only the owner appends, so its own view of the size is exact enough.
+inline void trim_if_long(Tape& tape) {
+  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]] {
+    trim(tape);
+  }
+}
 
 }  // namespace lento

@@ -13,14 +13,12 @@ namespace lento {
 namespace {
 
 Evaluator evaluator{};
-std::atomic<std::uint32_t> pending_limit{100'000};
 
 CounterId register_op_counters() {
   std::vector<std::string_view> names;
   for (std::uint16_t op = 0; op < static_cast<std::uint16_t>(Op::count); ++op) names.push_back(info(Op{op}).name);
   return counter_block("op.", names);
 }
-const CounterId first_op_counter = register_op_counters();
 
 /// The tensor among these that cannot be an operand as it stands: pending in another thread's tape, or failed.
 TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> operands) {
@@ -114,13 +112,10 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
 
 }  // namespace
 
-void count_op(Op op) { count(first_op_counter + static_cast<CounterId>(op)); }
+const CounterId kFirstOpCounter = register_op_counters();
+std::atomic<std::uint32_t> pending_limit{100'000};
 
-void trim_if_long(Tape& tape) {
-  // Only the owner appends, so its own view of the size is exact enough without the lock.
-  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]]
-    evaluator.trim(tape);
-}
+void trim(Tape& tape) { evaluator.trim(tape); }
 
 std::vector<Meta> metas_of(std::span<const Tensor> tensors) {
   std::vector<Meta> metas;

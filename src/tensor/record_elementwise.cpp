@@ -27,31 +27,53 @@ bool usable(const Tape& tape, const TensorState& state) {
   return home == &tape || (home == nullptr && state.buffer);
 }
 
-/// The fast path. Returns an undefined tensor when an operand is pending elsewhere or has failed.
-Tensor append_fast(Op op, DType dtype, ShapeId shape, TensorState* a, TensorState* b, const Scalar* number,
-                   DType number_dtype, bool number_first, const Source& source) {
-  Tape& tape = tape_for(a->device);
+/// Holds the lock of the calling thread's own tape.
+class OwnerLock {
+ public:
+  explicit OwnerLock(Tape& tape) : lock_(tape.lock) { lock_.lock_owner(); }
+  ~OwnerLock() { lock_.unlock_owner(); }
+  OwnerLock(const OwnerLock&) = delete;
+  OwnerLock& operator=(const OwnerLock&) = delete;
+
+ private:
+  BiasedLock& lock_;
+};
+
+/// True when the op computes in `dtype` without a cast, so that operands of this dtype can be recorded as they are.
+bool takes_as_is(const ElementwiseRule& rule, DType dtype) {
+  return contains(rule.allowed, dtype) && (!rule.to_float || dtype >= DType::float16);
+}
+
+enum class Second : std::uint8_t { none, tensor, number };
+
+/// The fast path, inlined into its three callers. Returns an undefined tensor when an operand is pending elsewhere or
+/// has failed.
+template <Second second>
+[[gnu::always_inline]] inline Tensor append_fast(Op op, const ElementwiseRule& rule, TensorState& a, TensorState* b,
+                                                 const Scalar* number, bool number_first, const Source& source) {
+  Tape& tape = tape_for(a.device);
   Tensor result;
   {
-    tape.lock.lock_owner();
-    struct Unlock {
-      Tape& tape;
-      ~Unlock() { tape.lock.unlock_owner(); }
-    } const unlock{tape};
-    if (!usable(tape, *a) || (b != nullptr && !usable(tape, *b))) return {};
-    OperandRef first = tensor_ref(tape, *a);
-    OperandRef second{};
-    if (b != nullptr) second = tensor_ref(tape, *b);
-    if (number != nullptr) second = tape.add_scalar(*number, number_dtype);
-    if (number_first) std::swap(first, second);
+    const OwnerLock lock(tape);
+    if (!usable(tape, a)) return result;
+    OperandRef left = tensor_ref(tape, a);
+    OperandRef right{};
+    if constexpr (second == Second::tensor) {
+      if (!usable(tape, *b)) return result;
+      right = tensor_ref(tape, *b);
+    }
+    if constexpr (second == Second::number) {
+      right = tape.add_scalar(*number, a.dtype);
+      if (number_first) std::swap(left, right);
+    }
     Record& record = tape.next();
     record.op = op;
-    record.dtype = dtype;
-    record.operand_count = b != nullptr || number != nullptr ? 2 : 1;
-    record.shape = shape;
+    record.dtype = result_dtype(rule, a.dtype);
+    record.operand_count = second == Second::none ? 1 : 2;
+    record.shape = a.shape;
     record.attrs = {};
-    record.operands[0] = first;
-    record.operands[1] = second;
+    record.operands[0] = left;
+    record.operands[1] = right;
     record.operands[2] = {};
     record.result_index = 0;
     record.padding = 0;
@@ -158,36 +180,30 @@ void check_fits(const Scalar& number, DType dtype) {
 }
 
 Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const std::source_location& site) {
-  if (!x.defined()) return record_elementwise(op, rule, {Operand(x, site)});  // raises, with op and line
-  TensorState& state = state_of(x);
-  if (compute_dtype(rule, state.dtype) == state.dtype) {
-    Tensor result = append_fast(op, result_dtype(rule, state.dtype), state.shape, &state, nullptr, nullptr, state.dtype,
-                                false, source_of(site.file_name(), site.line()));
+  if (TensorState* state = x.state(); state != nullptr && takes_as_is(rule, state->dtype)) {
+    Tensor result =
+        append_fast<Second::none>(op, rule, *state, nullptr, nullptr, false, source_of(site.file_name(), site.line()));
     if (result.defined()) return result;
   }
   return record_elementwise(op, rule, {Operand(x, site)});
 }
 
 Tensor record_binary(Op op, const ElementwiseRule& rule, const Operand& a, const Operand& b) {
-  const auto usable_operand = [](const Operand& operand) { return !operand.is_tensor() || operand.tensor().defined(); };
-  if ((a.is_tensor() || b.is_tensor()) && usable_operand(a) && usable_operand(b)) {
-    const bool number_first = !a.is_tensor();
-    TensorState& x = state_of(number_first ? b.tensor() : a.tensor());
-    if (compute_dtype(rule, x.dtype) == x.dtype) {
-      Tensor result;
-      const DType dtype = result_dtype(rule, x.dtype);
-      const Source source = source_of(a.unit(), a.position());
-      if (a.is_tensor() && b.is_tensor()) {
-        TensorState& y = state_of(b.tensor());
-        if (x.dtype == y.dtype && x.shape == y.shape && x.device == y.device) {
-          result = append_fast(op, dtype, x.shape, &x, &y, nullptr, x.dtype, false, source);
-        }
-      } else {
-        const Scalar& number = number_first ? a.scalar() : b.scalar();
-        if (weak_promote(x.dtype, number) == x.dtype && fits(number, x.dtype)) {
-          result = append_fast(op, dtype, x.shape, &x, nullptr, &number, x.dtype, number_first, source);
-        }
-      }
+  // What does not fit here, empty handles included, takes the general path, which also raises the errors.
+  TensorState* x = a.is_tensor() ? a.tensor().state() : nullptr;
+  TensorState* y = b.is_tensor() ? b.tensor().state() : nullptr;
+  if (x != nullptr && y != nullptr) {
+    if (x->dtype == y->dtype && x->shape == y->shape && x->device == y->device && takes_as_is(rule, x->dtype)) {
+      Tensor result = append_fast<Second::tensor>(op, rule, *x, y, nullptr, false, source_of(a.unit(), a.position()));
+      if (result.defined()) return result;
+    }
+  } else if (TensorState* tensor = x != nullptr ? x : y; tensor != nullptr && a.is_tensor() != b.is_tensor()) {
+    const bool number_first = x == nullptr;
+    const Scalar& number = number_first ? a.scalar() : b.scalar();
+    if (takes_as_is(rule, tensor->dtype) && weak_promote(tensor->dtype, number) == tensor->dtype &&
+        fits(number, tensor->dtype)) {
+      Tensor result = append_fast<Second::number>(op, rule, *tensor, nullptr, &number, number_first,
+                                                  source_of(a.unit(), a.position()));
       if (result.defined()) return result;
     }
   }

@@ -3,56 +3,28 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "ir/tape.h"
+#include "tensor/state_pool.h"
 #include "tensor/tapes.h"
 
 #include <memory>
-#include <vector>
 
 namespace lento {
 
 namespace {
 
-const CounterId kCreated = counter_id("tensor.created");
 const CounterId kDestroyed = counter_id("tensor.destroyed");
 
-constexpr std::size_t kMaxFree = 4096;
-constexpr std::uint64_t kIdBlock = 1 << 16;
 std::atomic<std::uint64_t> next_id_block{1};
 
-/// What a thread keeps to make states without a system-wide lock.
-struct StatePool {
-  std::vector<TensorState*> free;
-  std::uint64_t next_id = 0;
-  std::uint64_t last_id = 0;
-
-  StatePool() { free.reserve(kMaxFree); }
-  ~StatePool();
-};
-
-[[gnu::tls_model("initial-exec")]] constinit thread_local StatePool* current_pool = nullptr;
 constinit thread_local bool pool_ended = false;
 
-StatePool::~StatePool() {
-  for (TensorState* state : free) std::unique_ptr<TensorState>{state};
-  current_pool = nullptr;
-  pool_ended = true;
-}
-
+/// The calling thread's pool; null once the thread is ending.
 StatePool* pool() {
-  if (current_pool != nullptr) [[likely]]
-    return current_pool;
-  if (pool_ended) return nullptr;  // the thread is ending: go to the heap
-  static thread_local StatePool owner;
-  return current_pool = &owner;
-}
-
-std::uint64_t next_id(StatePool* mine) {
-  if (mine == nullptr) return next_id_block.fetch_add(1, std::memory_order_relaxed) * kIdBlock;
-  if (mine->next_id == mine->last_id) {
-    mine->next_id = next_id_block.fetch_add(1, std::memory_order_relaxed) * kIdBlock;
-    mine->last_id = mine->next_id + kIdBlock;
-  }
-  return mine->next_id++;
+  if (current_pool != nullptr || pool_ended) return current_pool;
+  // On the heap: the static TLS that a library loaded at run time may use is too small for it.
+  static thread_local std::unique_ptr<StatePool> owner;
+  owner = std::make_unique<StatePool>();
+  return current_pool = owner.get();
 }
 
 }  // namespace
@@ -64,22 +36,33 @@ void Failure::raise() const {
   Error::raise(kind, line.empty() ? message : message + ", at " + line);
 }
 
-TensorState* make_state(DType dtype, ShapeId shape, std::uint8_t device) {
+const CounterId kTensorCreated = counter_id("tensor.created");
+constinit thread_local StatePool* current_pool = nullptr;
+
+StatePool::~StatePool() {
+  while (count != 0) std::unique_ptr<TensorState>{free[--count]};
+  current_pool = nullptr;
+  pool_ended = true;
+}
+
+void StatePool::take_ids() {
+  next_id = next_id_block.fetch_add(1, std::memory_order_relaxed) * kIdBlock;
+  last_id = next_id + kIdBlock;
+}
+
+TensorState* make_first_state(DType dtype, ShapeId shape, std::uint8_t device) {
   StatePool* mine = pool();
-  TensorState* state;
-  if (mine != nullptr && !mine->free.empty()) {
-    state = mine->free.back();
-    mine->free.pop_back();
-    state->refs.store(1, std::memory_order_relaxed);
-  } else {
-    state = std::make_unique<TensorState>().release();
-  }
+  auto state = std::make_unique<TensorState>();
   state->dtype = dtype;
   state->shape = shape;
   state->device = device;
-  state->id = next_id(mine);
-  count(kCreated);
-  return state;
+  if (mine != nullptr) {
+    state->id = mine->take_id();
+  } else {
+    state->id = next_id_block.fetch_add(1, std::memory_order_relaxed) * StatePool::kIdBlock;
+  }
+  count(kTensorCreated);
+  return state.release();
 }
 
 void TensorState::destroy(TensorState* state) {
@@ -94,9 +77,9 @@ void TensorState::destroy(TensorState* state) {
   }
   state->buffer.reset();
   state->failure.reset();
-  StatePool* mine = pool();
-  if (mine != nullptr && mine->free.size() < kMaxFree) {
-    mine->free.push_back(state);
+  StatePool* mine = current_pool;
+  if (mine != nullptr && mine->count < StatePool::kMaxFree) {
+    mine->free[mine->count++] = state;
   } else {
     std::unique_ptr<TensorState>{state};
   }

@@ -49,9 +49,6 @@ struct TensorState {
   static void destroy(TensorState* state);
 };
 
-/// A state from the calling thread's free list, with id, counters and the given type; refs is 1.
-TensorState* make_state(DType dtype, ShapeId shape, std::uint8_t device);
-
 /// A ready tensor on this buffer.
 LENTO_API Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
 
