@@ -107,7 +107,8 @@ Tensor ndtri(const Tensor& x) {
 }
 
 Tensor multigammaln(const Tensor& x, std::int64_t p) {
-  if (p < 1) fail<ValueError>("p must be at least 1, got {}", p);
+  constexpr std::int64_t kLargest = 10'000;  // one term is recorded for each
+  if (p < 1 || p > kLargest) fail<ValueError>("p must be from 1 to {}, got {}", kLargest, p);
   const Tensor wide = widen(x);
   const double order = static_cast<double>(p);
   Tensor sum = lgamma(wide);

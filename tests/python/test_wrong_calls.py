@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from samples import Arg, load_catalogue
 
-CATALOGUE = [op for op in load_catalogue() if op.name != "multigammaln"]  # takes as many steps as its argument says
+CATALOGUE = load_catalogue()
 SHAPES = [(), (0,), (3,), (2, 3), (3, 3), (1, 2, 3), (2, 0, 3), (2, 3, 4, 4)]
 DTYPES = ["float32", "int64", "bool", "complex64", "uint8", "float64"]
 TENSORS = [lento.asarray(np.zeros(shape, dtype)) for shape in SHAPES for dtype in DTYPES]
