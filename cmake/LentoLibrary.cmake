@@ -8,6 +8,8 @@ add_library(lento SHARED)
 add_library(lento::lento ALIAS lento)
 lento_link_layers(lento ${LENTO_LAYERS})
 target_link_libraries(lento PRIVATE Threads::Threads)
+# Calls between exported functions go straight to them instead of through the table that lets programs replace them.
+target_link_options(lento PRIVATE -Wl,-Bsymbolic-functions)
 target_compile_features(lento PUBLIC cxx_std_20)
 target_include_directories(lento PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
