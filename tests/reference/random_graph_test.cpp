@@ -85,8 +85,8 @@ std::vector<std::string> run(const Graph& graph, const std::vector<std::vector<s
   }
   if (!donate) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      EXPECT_EQ(std::memcmp(buffers[i]->data(), inputs[i].data(), inputs[i].size()), 0)
-          << "input " << i << " was written";
+      const auto* now = static_cast<const std::byte*>(buffers[i]->data());
+      EXPECT_TRUE(std::equal(inputs[i].begin(), inputs[i].end(), now)) << "input " << i << " was written";
     }
   }
   return results;
