@@ -25,12 +25,9 @@ extern const CounterId kFirstOpCounter;
 inline void count_op(Op op) { count(kFirstOpCounter + static_cast<CounterId>(op)); }
 
 extern std::atomic<std::uint32_t> pending_limit;
+/// True when the tape has reached the limit of pending records (clause T9). Needs the tape's lock.
+inline bool is_long(const Tape& tape) { return tape.size() >= pending_limit.load(std::memory_order_relaxed); }
+/// Shortens a long tape of the calling thread. Must not be called with the lock.
 void trim(Tape& tape);
-/// Clause T9. Without the lock: only the owner appends, so its own view of the size is exact enough.
-inline void trim_if_long(Tape& tape) {
-  if (tape.size() >= pending_limit.load(std::memory_order_relaxed)) [[unlikely]] {
-    trim(tape);
-  }
-}
 
 }  // namespace lento

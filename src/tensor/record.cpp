@@ -66,6 +66,7 @@ OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
 void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
                     AttrsId attrs, std::span<Tensor> results) {
   Tape& tape = tape_for(device);
+  bool long_tape = false;
   while (true) {
     TensorState* obstacle = nullptr;
     {
@@ -94,6 +95,7 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
           further.result_index = static_cast<std::uint32_t>(i);
           results[i] = commit_with_handle(tape, further, source);
         }
+        long_tape = is_long(tape);
       }
     }
     if (obstacle == nullptr) break;
@@ -107,7 +109,7 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
     }
   }
   count_op(op);
-  trim_if_long(tape);
+  if (long_tape) trim(tape);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ template <Second second>
                                                  const Scalar* number, bool number_first, const Source& source) {
   Tape& tape = tape_for(a.device);
   Tensor result;
+  bool long_tape = false;
   {
     const OwnerLock lock(tape);
     if (!usable(tape, a)) return result;
@@ -78,9 +79,12 @@ template <Second second>
     record.result_index = 0;
     record.padding = 0;
     result = commit_with_handle(tape, record, source);
+    long_tape = is_long(tape);
   }
   count_op(op);
-  trim_if_long(tape);
+  if (long_tape) [[unlikely]] {
+    trim(tape);
+  }
   return result;
 }
 
