@@ -56,13 +56,6 @@ std::uint64_t next_id(StatePool* mine) {
 
 }  // namespace
 
-void Failure::destroy(Failure* failure) { std::unique_ptr<Failure>{failure}; }
-
-void Failure::raise() const {
-  const std::string line = to_string(source);
-  Error::raise(kind, line.empty() ? message : message + ", at " + line);
-}
-
 TensorState* make_state(DType dtype, ShapeId shape, std::uint8_t device) {
   StatePool* mine = pool();
   TensorState* state;
@@ -91,8 +84,7 @@ void TensorState::destroy(TensorState* state) {
       tape->drop_handle(state->index);
     }
   }
-  state->buffer.reset();
-  state->failure.reset();
+  state->value.reset();
   StatePool* mine = pool();
   if (mine != nullptr && mine->free.size() < kMaxFree) {
     mine->free.push_back(state);
@@ -103,7 +95,7 @@ void TensorState::destroy(TensorState* state) {
 
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape) {
   TensorState* state = make_state(dtype, shape, buffer->device());
-  state->buffer = std::move(buffer);
+  state->value = Value::ready(std::move(buffer));
   return Tensor::adopt(state);
 }
 
