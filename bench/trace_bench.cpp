@@ -2,31 +2,16 @@
 // A second thread is kept alive, because libraries take cheaper paths in a process with only one.
 #include <lento/lento.h>
 
+#include "second_thread.h"
+
 #include <benchmark/benchmark.h>
 
-#include <atomic>
-#include <chrono>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace {
 
 using lento::Tensor;
-
-class SecondThread {
- public:
-  SecondThread() : thread_([this] { stop_.wait(false); }) {}
-  ~SecondThread() {
-    stop_ = true;
-    stop_.notify_all();
-    thread_.join();
-  }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
 
 constexpr int kOps = 500;
 

@@ -1,5 +1,8 @@
 #include "base/value.h"
 
+#include <pthread.h>
+
+#include <array>
 #include <chrono>
 #include <condition_variable>
 
@@ -15,9 +18,20 @@ struct WaitBucket {
   std::mutex mutex;
   std::condition_variable changed;
 };
+constexpr std::size_t kBuckets = 16;
+using WaitBuckets = std::array<WaitBucket, kBuckets>;
+
+std::atomic<WaitBuckets*>& wait_buckets() {
+  static std::atomic<WaitBuckets*> buckets = [] {
+    // A condition variable that threads of the parent wait on is of no use to a child: it gets new ones.
+    pthread_atfork(nullptr, nullptr, [] { wait_buckets().store(new WaitBuckets, std::memory_order_release); });
+    return new WaitBuckets;  // threads may still wait while the process exits
+  }();
+  return buckets;
+}
+
 WaitBucket& bucket_of(const Completion* completion) {
-  static auto* buckets = new WaitBucket[16];  // threads may still wait while the process exits
-  return buckets[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % 16];
+  return (*wait_buckets().load(std::memory_order_acquire))[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <lento/eval.h>
 
+#include "base/fork.h"
 #include "base/format.h"
 #include "ir/op.h"
 #include "ir/print.h"
@@ -34,7 +35,11 @@ struct Notes {
   std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> syncs;  // by line
 };
 Notes& notes() {
-  static auto* all = new Notes;  // threads may still step while the process exits
+  static auto* all = [] {
+    auto* made = new Notes;  // threads may still step while the process exits
+    lock_while_forking(made->mutex, ForkOrder::notes);
+    return made;
+  }();
   return *all;
 }
 

@@ -1,6 +1,7 @@
 #include "executor/plan_cache.h"
 
 #include "base/counters.h"
+#include "base/fork.h"
 #include "executor/explain.h"
 
 #include <algorithm>
@@ -134,7 +135,11 @@ std::vector<PlanPtr> PlanCache::plans() const {
 }
 
 PlanCache& plan_cache() {
-  static auto* cache = new PlanCache(kDefaultLimit);  // runs may end while the process exits
+  static auto* cache = [] {
+    auto* made = new PlanCache(kDefaultLimit);  // runs may end while the process exits
+    lock_while_forking(made->mutex_, ForkOrder::cache);
+    return made;
+  }();
   return *cache;
 }
 

@@ -13,6 +13,11 @@
 
 namespace lento {
 
+class PlanCache;
+
+/// The process's cache.
+PlanCache& plan_cache();
+
 class PlanCache {
  public:
   struct Info {
@@ -39,6 +44,8 @@ class PlanCache {
   std::vector<PlanPtr> plans() const;
 
  private:
+  friend PlanCache& plan_cache();
+
   using Order = std::list<PlanPtr>;  // most recently used first
 
   PlanPtr find(const Graph& graph, std::uint8_t device, std::uint64_t hash);
@@ -55,8 +62,5 @@ class PlanCache {
   std::size_t limit_;
   std::atomic<std::uint64_t> epoch_{0};
 };
-
-/// The process's cache.
-PlanCache& plan_cache();
 
 }  // namespace lento

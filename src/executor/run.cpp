@@ -2,6 +2,7 @@
 
 #include "base/counters.h"
 #include "base/fail.h"
+#include "base/fork.h"
 #include "executor/workers.h"
 #include "tensor/tapes.h"
 
@@ -28,7 +29,11 @@ struct DeviceRuns {
   FailureRef unreported;
 };
 DeviceRuns& runs_of(std::uint8_t device) {
-  static auto* all = new std::array<DeviceRuns, kMaxDevices>;  // workers may end after static destructors
+  static auto* all = [] {
+    auto* made = new std::array<DeviceRuns, kMaxDevices>;  // workers may end after static destructors
+    for (DeviceRuns& runs : *made) lock_while_forking(runs.mutex, ForkOrder::runs);
+    return made;
+  }();
   return (*all)[device];
 }
 std::atomic<std::uint32_t> inflight_limit{16};

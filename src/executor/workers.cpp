@@ -41,20 +41,13 @@ class Workers {
     for (std::thread& thread : threads) thread.join();
   }
 
-  /// Before fork: nothing runs and nothing is locked, so the child's copy is in order.
+  /// Before fork: nothing is queued or running, so the child misses nothing.
   void pause() {
     std::unique_lock lock(mutex_);
     drained_.wait(lock, [this] { return tasks_.empty() && busy_ == 0; });
     lock.release();
   }
   void resume() { mutex_.unlock(); }
-  /// In the child the threads do not exist; their handles must not be joined.
-  void forget_threads() {
-    for (std::thread& thread : threads_) thread.detach();
-    threads_.clear();
-    idle_ = 0;
-    busy_ = 0;
-  }
 
  private:
   void work() {
@@ -85,22 +78,20 @@ class Workers {
   bool stopping_ = false;
 };
 
-Workers& workers() {
-  static auto* pool = [] {
-    auto* made = new Workers;  // never destroyed: late submissions must find it
-    std::atexit([] { workers().stop(); });
-    pthread_atfork([] { workers().pause(); }, [] { workers().resume(); },
-                   [] {
-                     workers().forget_threads();
-                     workers().resume();
-                   });
-    return made;
+Workers*& current_workers() {
+  static Workers* pool = [] {
+    std::atexit([] { current_workers()->stop(); });
+    // The child has none of the threads, and condition variables that they wait on: it starts with a pool of its own
+    // and leaves the old one alone.
+    pthread_atfork([] { current_workers()->pause(); }, [] { current_workers()->resume(); },
+                   [] { current_workers() = new Workers; });
+    return new Workers;  // never destroyed: late submissions must find it
   }();
-  return *pool;
+  return pool;
 }
 
 }  // namespace
 
-void submit(std::function<void()> task) { workers().submit(std::move(task)); }
+void submit(std::function<void()> task) { current_workers()->submit(std::move(task)); }
 
 }  // namespace lento
