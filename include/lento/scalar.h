@@ -71,7 +71,8 @@ template <std::integral T, std::floating_point F>
 constexpr T saturating_cast(F value) {
   if (!(value == value)) return 0;
   // Both bounds are powers of two (or zero), so they are exact in any floating type.
-  constexpr F kUpper = static_cast<F>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  constexpr T kHalfway = std::numeric_limits<T>::max() / 2 + 1;
+  constexpr F kUpper = static_cast<F>(kHalfway) * 2;
   if (value >= kUpper) return std::numeric_limits<T>::max();
   if (value <= static_cast<F>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
   return static_cast<T>(value);

@@ -251,9 +251,18 @@ Ints Arguments::integers(std::size_t index) const {
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    const auto value = to_int(item);
-    if (!value) wrong_element(index, "a sequence of ints", item, i);
-    result.push_back(*value);
+    if (const auto value = to_int(item)) {
+      result.push_back(*value);
+      continue;
+    }
+    // Pairs, as in pad_width=((1, 2), (3, 4)) and axes=((0, 1), (1, 0)), are taken one after the other.
+    const PyRef inner = PyTuple_Check(item) || PyList_Check(item) ? as_sequence(item) : PyRef();
+    if (!inner) wrong_element(index, "a sequence of ints", item, i);
+    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(inner.get()); ++j) {
+      const auto value = to_int(PySequence_Fast_GET_ITEM(inner.get(), j));
+      if (!value) wrong_element(index, "a sequence of ints", item, i);
+      result.push_back(*value);
+    }
   }
   return result;
 }
@@ -321,7 +330,12 @@ std::optional<Device> Arguments::optional_device(std::size_t index) const {
 
 std::string_view Arguments::string(std::size_t index) const {
   if (const auto text = to_string_view(slots_[index])) return *text;
-  wrong_type(index, "str");
+  // The order of a norm is a name or a number: matrix_norm(x, ord=1).
+  const auto number = to_scalar(slots_[index]);
+  if (!number || number->is_bool() || number->is_complex()) wrong_type(index, "str");
+  thread_local std::string text;  // outlives the call that asked
+  text = number->to_string();
+  return text;
 }
 
 std::string_view Arguments::string(std::size_t index, std::string_view fallback) const {

@@ -56,6 +56,7 @@ PyObject* set_exception() noexcept {
   try {
     throw;
   } catch (const PythonError&) {
+    return nullptr;  // Python's own error is set already
   } catch (const Error& error) {
     PyErr_SetString(exception_class(error.kind()), error.what());
   } catch (const std::bad_alloc&) {

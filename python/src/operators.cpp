@@ -7,6 +7,8 @@
 
 #include <lento/ops.gen.h>
 
+#include <string_view>
+
 namespace lento::python {
 namespace {
 
@@ -45,21 +47,46 @@ PyObject* binary(PyObject* left, PyObject* right) noexcept {
   }
 }
 
+// What errors of `x op= y` call the operation.
+template <BinaryFunction function>
+constexpr std::string_view kName = "assign";
+template <>
+constexpr std::string_view kName<&lento::add> = "add";
+template <>
+constexpr std::string_view kName<&lento::subtract> = "subtract";
+template <>
+constexpr std::string_view kName<&lento::multiply> = "multiply";
+template <>
+constexpr std::string_view kName<&lento::divide> = "divide";
+template <>
+constexpr std::string_view kName<&lento::floor_divide> = "floor_divide";
+template <>
+constexpr std::string_view kName<&lento::remainder> = "remainder";
+template <>
+constexpr std::string_view kName<&lento::pow> = "pow";
+
 // x op= y: the same object with a new value of the same shape and dtype (clause T6).
 template <BinaryFunction function>
 PyObject* in_place(PyObject* self, PyObject* other) noexcept {
   try {
     const Source source = current_source();
     Tensor& x = tensor_of(self);
-    Scalar number;
-    const bool with_tensor = is_tensor(other);
-    if (!with_tensor && !number_of(other, number)) return not_implemented();
-    const SourceScope scope(source);
-    const Tensor result =
-        with_tensor ? function(Operand(x, source.unit, source.position),
-                               Operand(tensor_of(other), source.unit, source.position))
-                    : function(Operand(x, source.unit, source.position), Operand(number, source.unit, source.position));
-    x.assign(result);
+    const Operand left(x, source.unit, source.position);
+    Tensor result;
+    if (is_tensor(other)) {
+      result = function(left, Operand(tensor_of(other), source.unit, source.position));
+    } else {
+      Scalar number;
+      if (!number_of(other, number)) return not_implemented();
+      result = function(left, Operand(number, source.unit, source.position));
+    }
+    // Shapes are interned: equal ones have one address.
+    if (result.dtype() == x.dtype() && &result.shape() == &x.shape()) {
+      x = std::move(result);
+    } else {
+      const SourceScope scope(source);
+      x.assign(result, kName<function>);
+    }
     return Py_NewRef(self);
   } catch (...) {
     return set_exception();

@@ -1,5 +1,7 @@
 #include "source.h"
 
+#include "frame.h"
+
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -96,24 +98,6 @@ inline std::uintptr_t unit_of(PyCodeObject* code) {
   return entry.code == code ? entry.unit : pin(code);
 }
 
-inline int instruction_of(PyFrameObject* frame) {
-#if PY_VERSION_HEX >= 0x030b0000
-  return PyFrame_GetLasti(frame);
-#else
-  return frame->f_lasti * static_cast<int>(sizeof(_Py_CODEUNIT));
-#endif
-}
-
-Source source_of(PyFrameObject* frame) {
-  PyCodeObject* code = PyFrame_GetCode(frame);
-  const std::uintptr_t unit = unit_of(code);
-  Py_DECREF(code);
-  if (unit == kInternalUnit) return {};
-  const int instruction = instruction_of(frame);
-  return Source::foreign(reinterpret_cast<const void*>(unit),
-                         static_cast<std::uint32_t>(instruction < 0 ? 0 : instruction));
-}
-
 // Called without the GIL, maybe under the engine's locks: reads only immutable parts of a pinned code object.
 std::string resolve(const void* unit, std::uint32_t position) {
   const auto number = reinterpret_cast<std::uintptr_t>(unit);
@@ -132,18 +116,15 @@ std::string resolve(const void* unit, std::uint32_t position) {
 }  // namespace
 
 Source current_source() {
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  if (frame == nullptr) return {};
-  Source source = source_of(frame);
-  while (!source.known()) [[unlikely]] {
-    PyFrameObject* caller = PyFrame_GetBack(frame);
-    if (caller == nullptr) break;
-    Py_DECREF(frame);
-    frame = caller;
-    source = source_of(frame);
+  LentoFrame frame;
+  if (lento_innermost_frame(&frame) == 0) return {};
+  std::uintptr_t unit = unit_of(frame.code);
+  while (unit == kInternalUnit) [[unlikely]] {
+    if (lento_outer_frame(&frame) == 0) return {};
+    unit = unit_of(frame.code);
   }
-  Py_DECREF(frame);
-  return source;
+  return Source::foreign(reinterpret_cast<const void*>(unit),
+                         static_cast<std::uint32_t>(frame.instruction < 0 ? 0 : frame.instruction));
 }
 
 void set_package_folder(std::string_view folder) {

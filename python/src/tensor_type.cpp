@@ -185,7 +185,11 @@ PyObject* wrap(Tensor tensor) {
   TensorObject* object = nullptr;
   if (free_count > 0) {
     object = free_objects[--free_count];
+#ifdef Py_TRACE_REFS
     _Py_NewReference(reinterpret_cast<PyObject*>(object));
+#else
+    Py_SET_REFCNT(reinterpret_cast<PyObject*>(object), 1);
+#endif
   } else {
     object = PyObject_New(TensorObject, tensor_type);
     if (object == nullptr) throw PythonError{};

@@ -18,7 +18,8 @@ Device device_or(std::optional<Device> device) { return device.value_or(Device()
 /// True at the places of an n_rows x n_cols matrix whose column is at least (or with `exact` precisely) `k` behind
 /// their row.
 Tensor diagonal_mask(std::int64_t n_rows, std::int64_t n_cols, std::int64_t k, bool exact, Device device) {
-  const Tensor diagonal = add(along(counting(n_rows, device), 0, 2), k);
+  // Diagonals outside of the matrix are all alike; a row plus a huge `k` would wrap.
+  const Tensor diagonal = add(along(counting(n_rows, device), 0, 2), std::clamp(k, -n_rows - 1, n_cols + 1));
   const Tensor column = along(counting(n_cols, device), 1, 2);
   return exact ? equal(column, diagonal) : less_equal(column, diagonal);
 }

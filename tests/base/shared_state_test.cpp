@@ -36,7 +36,7 @@ TEST(Counters, ResetStartsAgainAtZero) {
 }
 
 TEST(IntLists, EqualListsShareAnIdAndReadBack) {
-  IntListTable table;
+  static IntListTable table;  // tables live as long as the process
   EXPECT_EQ(table.intern({}), 0U);
   std::vector<std::uint32_t> ids;
   for (std::int64_t i = 0; i < 5000; ++i) ids.push_back(table.intern(Ints{i, i * i}));
@@ -49,11 +49,11 @@ TEST(IntLists, EqualListsShareAnIdAndReadBack) {
 }
 
 TEST(IntLists, ManyThreadsAgreeOnIds) {
-  IntListTable table;
+  static IntListTable table;  // tables live as long as the process
   std::vector<std::vector<std::uint32_t>> ids(4);
   std::vector<std::thread> threads;
   for (auto& mine : ids) {
-    threads.emplace_back([&table, &mine] {
+    threads.emplace_back([&mine] {
       for (std::int64_t i = 0; i < 3000; ++i) mine.push_back(table.intern(Ints{i % 700, 7}));
     });
   }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from locations import BUILD  # noqa: E402
+from locations import BUILD
 
 if "LENTO_INSTALLED" not in os.environ:
     sys.path.insert(0, str(BUILD / "python"))

@@ -164,7 +164,13 @@ def triplet_margin_loss(
 
 
 def scaled_dot_product_attention(
-    query: Array, key: Array, value: Array, attn_mask: Array | None, is_causal: bool, scale: float | None, enable_gqa: bool
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> Array:
     q, k, v = _precise(query), _precise(key), _precise(value)
     if enable_gqa:

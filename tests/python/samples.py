@@ -186,10 +186,12 @@ def make_tensor(text: str, dtype: str, rng: np.random.Generator) -> Any:
 # --- the catalogue ---
 
 
-def _default(text: Any) -> Any:
+def _default(text: Any, type: str = "") -> Any:
     """The default of an argument, as the catalogue writes it."""
     if not isinstance(text, str):
         return text
+    if type.startswith("str"):
+        return None if text == "null" else text.strip("'\"")
     lowered = text.strip()
     if lowered in ("true", "false"):
         return lowered == "true"
@@ -229,7 +231,13 @@ def _op_from_json(entry: dict[str, Any]) -> OpInfo:
         space=entry.get("space", ""),
         family=entry["family"],
         args=[
-            Arg(a["name"], a["type"], _default(a.get("default")), "default" in a, a.get("keyword_only", False))
+            Arg(
+                a["name"],
+                a["type"],
+                _default(a.get("default"), a["type"]),
+                "default" in a,
+                a.get("keyword_only", False),
+            )
             for a in entry["args"]
         ],
         result_rule=rule.get("result", ""),

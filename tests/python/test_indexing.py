@@ -1,4 +1,4 @@
-"""x[...] and x[...] = v against NumPy: basic, advanced and mixed, drawn at random, and the promises of clauses T4 and T10."""
+"""x[...] and x[...] = v against NumPy, drawn at random, and the promises of clauses T4 and T10."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_assigning_agrees_with_numpy(advanced: bool, data: Any) -> None:
         value_shape = selected[1:]
     value: Any = -1 - numbered(value_shape) if form != 3 else -7
     expected = x.copy()
-    # NumPy leaves the winner of several writes to one place open for index arrays; it writes in order, as Lento promises.
+    # NumPy leaves open which of several writes to one place counts; it writes in order, as Lento promises.
     expected[index] = value
     actual = lento.asarray(x)
     before = actual + 0

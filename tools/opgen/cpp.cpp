@@ -29,7 +29,7 @@ void Writer::add(std::string_view line) {
 
 void Writer::wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail) {
   const std::string flat = fmt::format("{}{}{}", head, fmt::join(items, ", "), tail);
-  if (indent_ + width(flat) <= kColumns || items.empty()) {
+  if (fits(flat) || items.empty()) {
     add(flat);
     return;
   }
@@ -59,6 +59,35 @@ void Writer::wrapped(std::string_view head, const std::vector<std::string>& item
     first = false;
   }
   add(line);
+}
+
+bool Writer::fits(std::string_view line) const { return indent_ + width(line) <= kColumns; }
+
+void Writer::function(std::string_view head, const std::vector<std::string>& parameters, std::string_view tail,
+                      std::string_view call, const std::vector<std::string>& arguments, std::string_view end) {
+  const std::string flat = fmt::format("{}{}{} {{ {}{}{} }}", head, fmt::join(parameters, ", "), tail, call,
+                                       fmt::join(arguments, ", "), end);
+  if (fits(flat)) {
+    add(flat);
+    return;
+  }
+  wrapped(head, parameters, fmt::format("{} {{", tail));
+  indent();
+  wrapped(call, arguments, end);
+  dedent();
+  add("}");
+}
+
+void Writer::rows(std::string_view head, const std::vector<std::string>& items, std::string_view tail) {
+  const std::string flat = fmt::format("{}{}{}", head, fmt::join(items, ", "), tail);
+  if (fits(flat)) {
+    add(flat);
+    return;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string before = i == 0 ? std::string(head) : std::string(width(head), ' ');
+    add(before + items[i] + (i + 1 == items.size() ? std::string(tail) : ","));
+  }
 }
 
 void Writer::comment(std::string_view prefix, std::string_view text) {

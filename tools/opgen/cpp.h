@@ -23,6 +23,13 @@ class Writer {
   void add(std::string_view line);
   /// `head` + comma-separated `items` + `tail`, broken at commas and aligned behind `head` when it is too long.
   void wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
+  /// A function whose body is one statement, given in the same three parts: on one line where that fits.
+  void function(std::string_view head, const std::vector<std::string>& parameters, std::string_view tail,
+                std::string_view call, const std::vector<std::string>& arguments, std::string_view end);
+  /// `head` + items + `tail`, one item a line and aligned when it is too long: how nested lists are laid out.
+  void rows(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
+  /// True when the line fits behind the current indentation.
+  bool fits(std::string_view line) const;
   /// Text as comment lines, each starting with `prefix` ("/// "); its own line breaks are kept.
   void comment(std::string_view prefix, std::string_view text);
   void indent() { indent_ += 2; }
@@ -33,6 +40,15 @@ class Writer {
   std::string text_;
   std::size_t indent_ = 0;
 };
+
+/// The texts that `make` gives for each item.
+template <class Items, class Make>
+std::vector<std::string> mapped(const Items& items, Make make) {
+  std::vector<std::string> result;
+  result.reserve(items.size());
+  for (const auto& item : items) result.push_back(make(item));
+  return result;
+}
 
 /// The first lines of a generated file: what it is, and that it is generated.
 std::string file_header(std::string_view about);

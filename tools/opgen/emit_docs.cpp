@@ -32,7 +32,7 @@ std::string anchor(const std::string& heading) {
 }
 
 std::string dtypes(const DtypeRule& rule) {
-  const std::string classes = fmt::format("{}", fmt::join(rule.classes, ", "));
+  std::string classes = fmt::format("{}", fmt::join(rule.classes, ", "));
   const std::string args = fmt::format("`{}`", fmt::join(rule.args, "`, `"));
   switch (rule.result) {
     case ResultRule::same:
@@ -64,8 +64,7 @@ void entry_text(std::string& out, const Entry& entry) {
     if (arg.type.kind == ArgKind::choice)
       out += fmt::format("- `{}`: one of `{}`\n", arg.name, fmt::join(arg.type.choices, "`, `"));
   }
-  std::vector<std::string> names;
-  for (const Text& alias : entry.aliases) names.push_back("`" + alias.value + "`");
+  std::vector<std::string> names = mapped(entry.aliases, [](const Text& alias) { return "`" + alias.value + "`"; });
   for (const std::string& also : entry.also)
     names.push_back(also == "lento" ? "`lento." + entry.name + "`" : "`lento." + also + "." + entry.name + "`");
   if (!entry.method.empty()) names.push_back("method `Tensor." + entry.method + "`");

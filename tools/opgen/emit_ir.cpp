@@ -44,9 +44,15 @@ std::string op_header(const Catalogue& catalogue) {
   w.line();
   w.add("enum class Op : std::uint16_t {");
   w.indent();
-  w.add("leaf,    // a value that is already there: a buffer");
-  w.add("result,  // a further result of an op that has several");
-  for (const Entry* entry : catalogue.primitives()) w.line("{},  // {}", cpp_identifier(entry->name), entry->origin);
+  const std::vector<const Entry*> primitives = catalogue.primitives();
+  std::size_t longest = std::string_view("result").size();
+  for (const Entry* entry : primitives) longest = std::max(longest, cpp_identifier(entry->name).size());
+  const auto value = [&](const std::string& name, std::string_view comment) {
+    w.line("{:<{}}  // {}", name + ",", longest + 1, comment);
+  };
+  value("leaf", "a value that is already there: a buffer");
+  value("result", "a further result of an op that has several");
+  for (const Entry* entry : primitives) value(cpp_identifier(entry->name), entry->origin);
   w.add("count,");
   w.dedent();
   w.add("};");
@@ -73,6 +79,7 @@ std::string op_table(const Catalogue& catalogue) {
     if (entry->args.empty()) continue;
     w.line("constexpr ArgInfo k{}Args[] = {{", camel(entry->name));
     w.indent();
+    w.indent();
     for (const Arg& arg : entry->args) {
       std::string more;
       if (arg.type.optional) more += ", .optional = true";
@@ -80,10 +87,12 @@ std::string op_table(const Catalogue& catalogue) {
       w.line("{{.name = \"{}\", .kind = ArgKind::{}{}}},", arg.name, kind_name(arg.type), more);
     }
     w.dedent();
+    w.dedent();
     w.add("};");
   }
   w.line();
   w.add("constexpr OpInfo kOps[kOpCount] = {");
+  w.indent();
   w.indent();
   w.add("{.name = \"leaf\", .family = Family::bookkeeping},");
   w.add("{.name = \"result\", .family = Family::bookkeeping},");
@@ -93,8 +102,9 @@ std::string op_table(const Catalogue& catalogue) {
     if (entry->results.size() > 1) fields.push_back(fmt::format(".result_count = {}", entry->results.size()));
     if (!entry->args.empty()) fields.push_back(fmt::format(".args = k{}Args", camel(entry->name)));
     if (entry->elementwise()) fields.push_back(fmt::format(".rule = &rules::{}", cpp_identifier(entry->name)));
-    w.wrapped("{", fields, "},");
+    w.rows("{", fields, "},");
   }
+  w.dedent();
   w.dedent();
   w.add("};");
   w.line();
@@ -132,9 +142,8 @@ std::string attrs_header(const Catalogue& catalogue) {
     w.indent();
     for (const Arg& arg : entry->args) {
       if (arg.type.kind != ArgKind::choice) continue;
-      std::vector<std::string> words;
-      for (const std::string& choice : arg.type.choices) words.push_back(cpp_identifier(choice));
-      w.wrapped(fmt::format("enum class {} : std::uint8_t {{ ", camel(arg.name)), words, " };");
+      const std::string head = fmt::format("enum class {} : std::uint8_t {{ ", camel(arg.name));
+      w.wrapped(head, mapped(arg.type.choices, cpp_identifier), " };");
     }
     for (const Arg& arg : entry->args) {
       if (!arg.type.is_attribute()) continue;
@@ -147,9 +156,8 @@ std::string attrs_header(const Catalogue& catalogue) {
     w.add("};");
     for (const Arg& arg : entry->args) {
       if (arg.type.kind != ArgKind::choice) continue;
-      std::vector<std::string> words;
-      for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
-      w.wrapped(fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg)), words, "};");
+      const std::string head = fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg));
+      w.wrapped(head, mapped(arg.type.choices, cpp_string), "};");
     }
     w.line("LENTO_API AttrsId intern(const {}& attrs);", attrs_type(*entry));
     w.line("LENTO_API {} decode_{}(AttrsId id);", attrs_type(*entry), entry->name);
@@ -175,13 +183,14 @@ std::string attrs_source(const Catalogue& catalogue) {
     }
     w.line();
     w.line("// {}: {}", entry->origin, entry->name);
-    w.wrapped(fmt::format("AttrsId intern(const {}& attrs) {{ return encode_attrs(", attrs_type(*entry)), members,
-              "); }");
+    w.function("AttrsId intern(", {fmt::format("const {}& attrs", attrs_type(*entry))}, ")", "return encode_attrs(",
+               members, ");");
     w.line();
     w.line("{} decode_{}(AttrsId id) {{", attrs_type(*entry), entry->name);
     w.indent();
     w.line("{} attrs;", attrs_type(*entry));
-    w.wrapped("decode_attrs(id, ", members, ");");
+    members.insert(members.begin(), "id");
+    w.wrapped("decode_attrs(", members, ");");
     w.add("return attrs;");
     w.dedent();
     w.add("}");

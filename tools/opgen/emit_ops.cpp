@@ -12,11 +12,10 @@ namespace {
 /// Namespaces in the order of the header; "" is lento itself, and comes first because the others use its types.
 const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "prim"};
 
-std::string argument_names(const Entry& entry, bool site) {
-  std::vector<std::string> names;
-  for (const Arg& arg : entry.args) names.push_back(arg.name);
+std::vector<std::string> argument_names(const Entry& entry, bool site) {
+  std::vector<std::string> names = mapped(entry.args, [](const Arg& arg) { return arg.name; });
   if (site) names.push_back("site");
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
 void open_namespace(Writer& w, const std::string& space) {
@@ -73,9 +72,8 @@ std::string ops_header(const Catalogue& catalogue) {
       w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
       for (const Text& alias : entry.aliases) {
         w.line("/// Another name of {}.", entry.name);
-        w.wrapped(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ") {");
-        w.line("  return {}({});", entry.name, argument_names(entry, takes_site(entry)));
-        w.add("}");
+        w.function(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ")",
+                   fmt::format("return {}(", entry.name), argument_names(entry, takes_site(entry)), ");");
       }
     }
     if (!space.empty()) w.line();
@@ -141,12 +139,8 @@ std::string method_definitions(const Catalogue& catalogue) {
     if (!operand_first) arguments.push_back("site");
     w.line();
     w.line("// {}: {}", entry.origin, entry.name);
-    w.wrapped(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
-              ") const {");
-    w.indent();
-    w.wrapped(fmt::format("return {}(", entry.qualified()), arguments, ");");
-    w.dedent();
-    w.add("}");
+    w.function(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
+               ") const", fmt::format("return {}(", entry.qualified()), arguments, ");");
   }
   w.line();
   w.add("}  // namespace lento");
@@ -154,9 +148,7 @@ std::string method_definitions(const Catalogue& catalogue) {
 }
 
 std::vector<std::string> composite_parameters(const Entry& entry) {
-  std::vector<std::string> result;
-  for (const Arg& arg : entry.args) result.push_back(fmt::format("{} {}", param_type(arg), arg.name));
-  return result;
+  return mapped(entry.args, [](const Arg& arg) { return fmt::format("{} {}", param_type(arg), arg.name); });
 }
 
 std::string composites_header(const Catalogue& catalogue) {
@@ -185,24 +177,26 @@ void elementwise_function(Writer& w, const Entry& entry) {
   while (masks < entry.args.size() && !entry.dtype.mentions(entry.args[masks].name)) ++masks;
   const bool operands = std::all_of(entry.args.begin() + static_cast<std::ptrdiff_t>(masks), entry.args.end(),
                                     [](const Arg& arg) { return arg.type.kind == ArgKind::operand; });
-  std::string body;
+  std::string function;
+  std::vector<std::string> arguments = {"Op::" + op, "rules::" + op};
   if (entry.args.size() == 1 && entry.args[0].type.kind == ArgKind::tensor) {
-    body = fmt::format("record_unary(Op::{0}, rules::{0}, {1}, site)", op, entry.args[0].name);
+    function = "record_unary";
+    arguments.insert(arguments.end(), {entry.args[0].name, "site"});
   } else if (masks == 0 && entry.args.size() == 2 && operands) {
-    body = fmt::format("record_binary(Op::{0}, rules::{0}, {1}, {2})", op, entry.args[0].name, entry.args[1].name);
+    function = "record_binary";
+    arguments.insert(arguments.end(), {entry.args[0].name, entry.args[1].name});
   } else {
-    std::vector<std::string> list;
-    for (const Arg& arg : entry.args) {
-      list.push_back(arg.type.kind == ArgKind::tensor && takes_site(entry) ? fmt::format("Operand({}, site)", arg.name)
-                                                                           : arg.name);
-    }
-    body = fmt::format("record_elementwise(Op::{0}, rules::{0}, {{{1}}})", op, fmt::join(list, ", "));
+    function = "record_elementwise";
+    const auto operand = [&](const Arg& arg) {
+      const bool with_site = arg.type.kind == ArgKind::tensor && takes_site(entry);
+      return with_site ? fmt::format("Operand({}, site)", arg.name) : arg.name;
+    };
+    arguments.push_back(fmt::format("{{{}}}", fmt::join(mapped(entry.args, operand), ", ")));
   }
   w.line();
   w.line("// {}: {}", entry.origin, entry.name);
-  w.wrapped(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ") {");
-  w.line("  return {};", body);
-  w.add("}");
+  w.function(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ")",
+             fmt::format("return {}(", function), arguments, ");");
 }
 
 std::string ops_includes() {
@@ -313,9 +307,9 @@ void primitive_function(Writer& w, const Entry& entry) {
                                         operands, attrs};
   if (several) {
     w.wrapped("std::vector<Tensor> all = record_multi(", arguments, ");");
-    std::vector<std::string> moved;
-    for (std::size_t i = 0; i < entry.results.size(); ++i) moved.push_back(fmt::format("std::move(all[{}])", i));
-    w.wrapped("return {", moved, "};");
+    std::size_t index = 0;
+    const auto moved = [&](const std::string&) { return fmt::format("std::move(all[{}])", index++); };
+    w.wrapped("return {", mapped(entry.results, moved), "};");
   } else if (tensors) {
     w.wrapped("return record(", arguments, ");");
   } else {
@@ -356,9 +350,7 @@ void composite_function(Writer& w, const Entry& entry) {
   open_call(w, entry);
   for (const Arg& arg : entry.args) {
     if (arg.type.kind != ArgKind::choice) continue;
-    std::vector<std::string> words;
-    for (const std::string& choice : arg.type.choices) words.push_back(cpp_string(choice));
-    w.wrapped(fmt::format("check_choice(\"{0}\", {0}, {{", arg.name), words, "});");
+    w.wrapped(fmt::format("check_choice(\"{0}\", {0}, {{", arg.name), mapped(arg.type.choices, cpp_string), "});");
   }
   std::vector<std::string> typed;  // the arguments that the rule converts or checks
   for (const Arg& arg : entry.args) {
@@ -407,9 +399,8 @@ std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
     }
     w.line();
     w.line("// {}: {}", entry->origin, entry->name);
-    w.wrapped(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ") {");
-    w.line("  return {};", qualify_ops(entry->compose->value, *entry, catalogue));
-    w.add("}");
+    w.function(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ")", "return ",
+               {qualify_ops(entry->compose->value, *entry, catalogue)}, ";");
   }
   if (composed) {
     w.line();

@@ -116,13 +116,26 @@ std::string docstring(const Entry& entry) {
   return text;
 }
 
+/// A string literal a line, broken at spaces where a line is too long.
 void string_lines(Writer& w, const std::string& text, std::string_view tail) {
   std::istringstream lines(text);
-  std::vector<std::string> all;
-  for (std::string line; std::getline(lines, line);) all.push_back(line);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool last = i + 1 == all.size();
-    w.line("{}{}", cpp_string(all[i] + (last ? "" : "\n")), last ? tail : "");
+  std::string line;
+  bool more = static_cast<bool>(std::getline(lines, line));
+  while (more) {
+    std::string next;
+    more = static_cast<bool>(std::getline(lines, next));
+    std::string rest = line + (more ? "\n" : "");
+    std::string end = more ? "" : std::string(tail);
+    for (std::string literal = cpp_string(rest) + end; !w.fits(literal); literal = cpp_string(rest) + end) {
+      std::size_t cut = rest.rfind(' ');
+      while (cut != std::string::npos && cut > 0 && !w.fits(cpp_string(rest.substr(0, cut + 1))))
+        cut = rest.rfind(' ', cut - 1);
+      if (cut == std::string::npos || cut == 0) break;
+      w.add(cpp_string(rest.substr(0, cut + 1)));
+      rest = rest.substr(cut + 1);
+    }
+    w.add(cpp_string(rest) + end);
+    line = std::move(next);
   }
 }
 
@@ -138,13 +151,11 @@ void function(Writer& w, const Entry& entry) {
       items.push_back(fmt::format("{{\"{}\", Kind::{}{}}}", entry.args[i].name, kind_word(entry.args[i].type),
                                   bits.empty() ? "" : ", " + bits));
     }
-    w.wrapped(fmt::format("Parameter {}Parameters[] = {{", constant), items, "};");
+    w.rows(fmt::format("Parameter {}Parameters[] = {{", constant), items, "};");
     parameters = constant + "Parameters";
   }
   if (entry.returns == Returns::named) {
-    std::vector<std::string> names;
-    for (const std::string& result : entry.results) names.push_back(cpp_string(result));
-    w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), names, "};");
+    w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), mapped(entry.results, cpp_string), "};");
     w.line("Signature {}{{\"{}\", {}, {}Results}};", constant, entry.name, parameters, constant);
   } else {
     w.line("Signature {}{{\"{}\", {}}};", constant, entry.name, parameters);
@@ -160,21 +171,32 @@ void function(Writer& w, const Entry& entry) {
          thunk_name(entry));
   w.indent();
   const bool unused = entry.args.empty() && entry.returns != Returns::named;
-  w.line("return call({}, self, args, count, names, [](const Arguments&{}) {{", constant, unused ? "" : " a");
-  w.indent();
-  std::vector<std::string> arguments;
-  for (std::size_t i = 0; i < entry.args.size(); ++i) arguments.push_back(getter(entry.args[i], i));
-  if (entry.returns == Returns::named) {
-    w.wrapped(fmt::format("auto results = {}(", entry.qualified()), arguments, ");");
-    std::vector<std::string> moved;
-    for (const std::string& result : entry.results) moved.push_back(fmt::format("std::move(results.{})", result));
-    w.wrapped("std::array all{", moved, "};");
-    w.add("return wrap_results(a.signature(), all);");
+  const std::string head = fmt::format("return call({}, self, args, count, names,", constant);
+  const std::string lambda = unused ? "[](const Arguments&) {" : "[](const Arguments& a) {";
+  std::size_t index = 0;
+  const std::vector<std::string> arguments = mapped(entry.args, [&](const Arg& arg) { return getter(arg, index++); });
+  const std::string body =
+      fmt::format("{} return wrap({}({})); }});", lambda, entry.qualified(), fmt::join(arguments, ", "));
+  const std::string aligned = std::string(std::string_view("return call(").size(), ' ') + body;
+  if (entry.returns != Returns::named && w.fits(head + " " + body)) {
+    w.add(head + " " + body);
+  } else if (entry.returns != Returns::named && w.fits(aligned)) {
+    w.add(head);
+    w.add(aligned);
   } else {
-    w.wrapped(fmt::format("return wrap({}(", entry.qualified()), arguments, "));");
+    w.line("{} {}", head, lambda);
+    w.indent();
+    if (entry.returns == Returns::named) {
+      w.wrapped(fmt::format("auto results = {}(", entry.qualified()), arguments, ");");
+      const auto moved = [](const std::string& result) { return fmt::format("std::move(results.{})", result); };
+      w.wrapped("std::array all{", mapped(entry.results, moved), "};");
+      w.add("return wrap_results(a.signature(), all);");
+    } else {
+      w.wrapped(fmt::format("return wrap({}(", entry.qualified()), arguments, "));");
+    }
+    w.dedent();
+    w.add("});");
   }
-  w.dedent();
-  w.add("});");
   w.dedent();
   w.add("}");
 }
@@ -189,10 +211,10 @@ void export_rows(Writer& w, const Entry& entry) {
   }
   if (!entry.method.empty()) names.emplace_back("Tensor", entry.method);
   for (const auto& [space, name] : names) {
-    w.wrapped("{",
-              {cpp_string(space), cpp_string(name), thunk_name(entry), cpp_string(python_signature(entry, true)),
-               constant_name(entry) + "Doc"},
-              "},");
+    w.rows("{",
+           {cpp_string(space), cpp_string(name), thunk_name(entry), cpp_string(python_signature(entry, true)),
+            constant_name(entry) + "Doc"},
+           "},");
   }
 }
 
@@ -220,9 +242,11 @@ std::string functions_source(const Catalogue& catalogue, std::size_t shard) {
     w.line();
     w.add("constexpr Export kExports[] = {");
     w.indent();
+    w.indent();
     for (const Entry& entry : catalogue.entries) {
       if (shard_of(entry.name, kShards) == shard) export_rows(w, entry);
     }
+    w.dedent();
     w.dedent();
     w.add("};");
   }

@@ -191,7 +191,6 @@ void elementwise_loop(Writer& w, const Entry& entry) {
     const auto size = [](const Compute& c) { return __builtin_popcount(dtype_set(c.dtype_class)); };
     return size(a) < size(b);
   });
-  const std::string store = "results[i] = store<" + result_type(entry.dtype) + ">({});";
   const auto put = [&](const std::string& expression) {
     w.line("results[i] = store<{}>({});", result_type(entry.dtype), one_line(expression));
   };

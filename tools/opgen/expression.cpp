@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cpp.h"
+
 namespace lento::opgen {
 
 namespace {
@@ -289,8 +291,7 @@ class Checker {
   }
 
   std::vector<std::string> known(bool called) const {
-    std::vector<std::string> words;
-    for (const Arg& arg : entry_.args) words.push_back(arg.name);
+    std::vector<std::string> words = mapped(entry_.args, [](const Arg& arg) { return arg.name; });
     if (kind_ == ExpressionKind::compute) {
       words.insert(words.end(), catalogue_.math_names.begin(), catalogue_.math_names.end());
       return words;

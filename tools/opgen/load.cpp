@@ -2,6 +2,7 @@
 #include "load.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <functional>
 #include <regex>
@@ -19,6 +20,12 @@ namespace {
 
 bool is_identifier(const std::string& text) {
   static const std::regex pattern("[a-z][a-z0-9_]*");
+  return std::regex_match(text, pattern);
+}
+
+/// Results may have the Array API's capital names: Q, R, Vh.
+bool is_result_name(const std::string& text) {
+  static const std::regex pattern("[A-Za-z][a-z0-9_]*");
   return std::regex_match(text, pattern);
 }
 
@@ -99,14 +106,14 @@ class Loader {
     return {};
   }
 
-  std::vector<Text> words(const YAML::Node& node, const char* key) {
+  std::vector<Text> words(const YAML::Node& node, const char* key, bool capital = false) {
     std::vector<Text> result;
     if (!node.IsSequence()) {
       error(node, fmt::format("'{}' takes a list of names", key));
       return result;
     }
     for (const YAML::Node& each : node) {
-      if (!each.IsScalar() || !is_identifier(each.Scalar())) {
+      if (!each.IsScalar() || !(capital ? is_result_name(each.Scalar()) : is_identifier(each.Scalar()))) {
         error(each,
               fmt::format("'{}' takes names in snake_case, not '{}'", key, each.IsScalar() ? each.Scalar() : "…"));
         continue;
@@ -283,7 +290,7 @@ class Loader {
 
   void read_returns(const YAML::Node& node) {
     if (node.IsSequence()) {
-      for (Text& name : words(node, "returns")) {
+      for (Text& name : words(node, "returns", /*capital=*/true)) {
         if (std::find(entry_.results.begin(), entry_.results.end(), name.value) != entry_.results.end()) {
           diagnostics_.error(name.at, fmt::format("duplicate result '{}' in 'returns'", name.value));
         }

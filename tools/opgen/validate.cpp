@@ -25,9 +25,7 @@ const std::set<std::string> kReservedMethods = {
     "assign",  "set",   "slice",       "state",     "adopt", "read",         "release"};
 
 std::vector<std::string> argument_names(const Entry& entry) {
-  std::vector<std::string> names;
-  for (const Arg& arg : entry.args) names.push_back(arg.name);
-  return names;
+  return mapped(entry.args, [](const Arg& arg) { return arg.name; });
 }
 
 class Validator {

@@ -15,15 +15,20 @@ namespace lento::reference {
 /// is lost is remembered in the last bit kept ("round to odd").
 template <std::integral I>
 double sticky_double(I value) {
-  const bool negative = value < I(0);
-  const auto bits = static_cast<std::uint64_t>(value);
-  const std::uint64_t magnitude = negative ? 0 - bits : bits;
-  constexpr int kExtra = 64 - 53;
-  const std::uint64_t lost = magnitude & ((std::uint64_t{1} << kExtra) - 1);
-  const double result = magnitude >> 53 == 0
-                            ? static_cast<double>(magnitude)
-                            : std::ldexp(static_cast<double>((magnitude >> kExtra) | (lost != 0 ? 1 : 0)), kExtra);
-  return negative ? -result : result;
+  if constexpr (sizeof(I) < 8) {
+    return value;  // exact
+  } else {
+    const bool negative = value < 0;
+    const auto bits = static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude = negative ? 0 - bits : bits;
+    double result = static_cast<double>(magnitude);
+    if (magnitude >> 53 != 0) {
+      constexpr int kExtra = 64 - 53;
+      const std::uint64_t lost = magnitude % (std::uint64_t{1} << kExtra);
+      result = std::ldexp(static_cast<double>((magnitude >> kExtra) | (lost != 0 ? 1 : 0)), kExtra);
+    }
+    return negative ? -result : result;
+  }
 }
 
 /// `value` as a To.

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 
 #include <concepts>
+#include <utility>
 
 namespace lento::reference {
 
@@ -15,8 +16,7 @@ std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t ax
       for (std::int64_t i = 0; i < indices.size(); ++i) {
         const T index = indices.as<T>()[i];
         // An unsigned index beyond the signed range is out of range in any case; it must not turn negative.
-        const bool in_range = std::in_range<std::int64_t>(index) && static_cast<std::int64_t>(index) >= -extent &&
-                              static_cast<std::int64_t>(index) < extent;
+        const bool in_range = std::cmp_greater_equal(index, -extent) && std::cmp_less(index, extent);
         if (!in_range) fail<IndexError>("index {} is out of range for axis {} of length {}", index, axis, extent);
         const auto position = static_cast<std::int64_t>(index);
         positions.push_back(position < 0 ? position + extent : position);

@@ -62,7 +62,10 @@ inline long double digamma(long double x) {
     return sum;
   }
   long double result = 0;
-  for (; x < 20; x += 1) result -= 1 / x;
+  while (x < 20) {
+    result -= 1 / x;
+    x += 1;
+  }
   const long double square = 1 / (x * x);
   long double power = 1;
   result += std::log(x) - 1 / (2 * x);
@@ -76,7 +79,10 @@ inline long double digamma(long double x) {
 /// Euler-Maclaurin: the first terms one by one until q >= 20, then the integral of the rest and its corrections.
 inline long double zeta_of_positive(long double s, long double q) {
   long double sum = 0;
-  for (; q < 20; q += 1) sum += std::pow(q, -s);
+  while (q < 20) {
+    sum += std::pow(q, -s);
+    q += 1;
+  }
   if (std::isinf(q)) return sum;
   const long double term = std::pow(q, -s);
   sum += term * q / (s - 1) + term / 2;

@@ -1,0 +1,128 @@
+// Everyday numerics of NumPy (ops/numeric.yaml): differences, interpolation, polynomials, convolution of vectors.
+#include "base/fail.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lento::composite {
+
+namespace {
+
+void require_vector(const Tensor& x) {
+  if (x.rank() != 1) fail<ShapeError>("{} is no vector", type_of(x));
+}
+
+/// Sums of products of `x` with `kernel` moved along it, in the direction of the kernel.
+Tensor moved_products(const Tensor& x, const Tensor& kernel, std::string_view mode) {
+  require_vector(x);
+  require_vector(kernel);
+  const std::int64_t n = x.size();
+  const std::int64_t m = kernel.size();
+  if (n == 0 || m == 0) fail<ValueError>("both vectors need elements, got {} and {}", type_of(x), type_of(kernel));
+  const std::int64_t shorter = std::min(n, m);
+  const std::int64_t longer = std::max(n, m);
+  const Ints none{m - 1};
+  const Tensor whole =
+      prim::convolution(reshaped(x, Shape{1, 1, n}), reshaped(kernel, Shape{1, 1, m}), Ints{1}, none, none, Ints{1}, 1);
+  const Tensor line = reshaped(whole, Shape{n + m - 1});
+  if (mode == "full") return line;
+  if (mode == "same") return sliced(line, 0, (shorter - 1) / 2, longer);
+  return sliced(line, 0, shorter - 1, longer - shorter + 1);
+}
+
+Tensor without_nan(const Tensor& x, bool largest) {
+  if (!is_floating(x.dtype())) return x;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return where(isnan(x), largest ? -infinity : infinity, x);
+}
+
+}  // namespace
+
+AminmaxResult aminmax(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
+  const Ints axes = axes_of(x, axis);
+  return {prim::reduce_min(x, axes, keepdims), prim::reduce_max(x, axes, keepdims)};
+}
+
+Tensor nanargmax(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return lento::argmax(without_nan(x, true), axis, keepdims);
+}
+
+Tensor nanargmin(const Tensor& x, std::optional<std::int64_t> axis, bool keepdims) {
+  return lento::argmin(without_nan(x, false), axis, keepdims);
+}
+
+Tensor gradient(const Tensor& x, const Scalar& spacing, std::int64_t axis) {
+  const std::int64_t at = axis_of(x, axis);
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
+  if (extent < 2) fail<ShapeError>("axis {} of {} has fewer than two elements", axis, type_of(x));
+  const auto distance = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    return subtract(sliced(x, at, to, count), sliced(x, at, from, count));
+  };
+  const double step = spacing.to<double>();
+  const Tensor inside = divide(distance(0, 2, extent - 2), 2 * step);
+  return prim::concatenate({divide(distance(0, 1, 1), step), inside, divide(distance(extent - 2, extent - 1, 1), step)},
+                           at);
+}
+
+Tensor interp(const Tensor& x, const Tensor& xp, const Tensor& fp) {
+  require_vector(xp);
+  if (xp.shape() != fp.shape() || xp.size() == 0) {
+    fail<ShapeError>("positions {} and values {} must be vectors of one length, at least 1", type_of(xp), type_of(fp));
+  }
+  const DType dtype = promote(promote(x.dtype(), xp.dtype()), fp.dtype());
+  const Tensor asked = converted(x, dtype);
+  const Tensor places = converted(to_float(xp), dtype);
+  const Tensor values = converted(to_float(fp), dtype);
+  const std::int64_t last = xp.size() - 1;
+  const Tensor first_value = picked(values, 0, 0);
+  if (last == 0) return where(isnan(asked), asked, first_value);
+  const Tensor left = minimum(maximum(subtract(prim::search_sorted(places, asked, true), 1), 0), last - 1);
+  const Tensor right = add(left, 1);
+  const auto at = [&](const Tensor& vector, const Tensor& position) { return prim::take_axis(vector, position, 0); };
+  const Tensor x0 = at(places, left);
+  const Tensor y0 = at(values, left);
+  const Tensor slope = divide(subtract(at(values, right), y0), subtract(at(places, right), x0));
+  const Tensor inside = add(multiply(slope, subtract(asked, x0)), y0);
+  const Tensor low = where(less(asked, picked(places, 0, 0)), first_value, inside);
+  return where(greater_equal(asked, picked(places, 0, last)), picked(values, 0, last), low);
+}
+
+Tensor convolve(const Tensor& x1, const Tensor& x2, std::string_view mode) {
+  require_vector(x2);
+  return moved_products(x1, lento::flip(x2), mode);
+}
+
+Tensor correlate(const Tensor& x1, const Tensor& x2, std::string_view mode) {
+  return moved_products(x1, is_complex(x2.dtype()) ? conj(x2) : x2, mode);
+}
+
+Tensor polyval(const Tensor& p, const Tensor& x) {
+  require_vector(p);
+  Tensor value = number_tensor(0, x.dtype(), x.device(), x.shape());
+  for (std::int64_t i = 0; i < p.size(); ++i) value = add(multiply(value, x), picked(p, 0, i));
+  return value;
+}
+
+Tensor cbrt(const Tensor& x) {
+  const Tensor wide = to_wide_float(x);
+  const Tensor size = abs(wide);
+  const Tensor guess = lento::pow(size, 1.0 / 3);
+  // 1/3 is not exact, so that the guess is off by a few units for large numbers: one step of Newton's method.
+  const Tensor better = subtract(guess, divide(subtract(guess, divide(size, multiply(guess, guess))), 3));
+  const Tensor usable = bitwise_and(greater(size, 0), isfinite(size));
+  return converted(copysign(where(usable, better, size), wide), x.dtype());
+}
+
+Tensor around(const Tensor& x, std::int64_t decimals) {
+  if (decimals == 0 || (is_integer(x.dtype()) && decimals > 0)) return round(x);
+  if (decimals < -300 || decimals > 300) fail<ValueError>("decimals must be between -300 and 300, got {}", decimals);
+  double power = 1;
+  for (std::int64_t i = std::abs(decimals); i > 0; --i) power *= 10;
+  const Tensor wide = is_integer(x.dtype()) ? converted(x, DType::float64) : x;
+  const Tensor rounded =
+      decimals > 0 ? divide(round(multiply(wide, power)), power) : multiply(round(divide(wide, power)), power);
+  return converted(rounded, x.dtype());
+}
+
+}  // namespace lento::composite
