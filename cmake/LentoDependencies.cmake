@@ -18,3 +18,10 @@ endforeach()
 if(NOT LAPACKE_INCLUDE_DIR OR NOT OPENBLAS_LIBRARY)
   message(FATAL_ERROR "LAPACKE and OpenBLAS are needed; scripts/setup installs them")
 endif()
+
+# xxHash: the hash of plan keys.
+add_library(lento_xxhash INTERFACE)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_library(XXHASH_LIBRARY xxhash REQUIRED)
+target_include_directories(lento_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+target_link_libraries(lento_xxhash INTERFACE ${XXHASH_LIBRARY})

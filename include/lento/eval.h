@@ -14,7 +14,9 @@
 
 namespace lento {
 
-/// Computes these tensors, and keeps every value computed on the way that a live handle names (clause E3).
+/// Starts computing these tensors, and keeps every value computed on the way that a live handle names (clause E3). May
+/// return before they are done. Throws when a plan cannot be made; nothing has changed then (clause E6). An op that fails
+/// while running is reported by reading what depends on it, and once by wait() (clause E7).
 LENTO_API void eval(const std::vector<Tensor>& tensors, std::source_location site = std::source_location::current());
 template <class... Tensors>
   requires(std::same_as<Tensors, Tensor> && ...)
@@ -22,8 +24,34 @@ void eval(const Tensor& first, const Tensors&... rest) {
   eval(std::vector<Tensor>{first, rest...});
 }
 
-/// Computes every live pending tensor that the calling thread recorded for the device (clause E1).
-LENTO_API void step(Device device = {});
+/// Starts computing every live pending tensor that the calling thread recorded for the device (clause E1). Returns at
+/// once unless `wait` is set or more than Options::max_inflight_steps steps are under way. Throws as eval does.
+LENTO_API void step(Device device = {}, bool wait = false,
+                    std::source_location site = std::source_location::current());
+
+/// Blocks until everything launched on these devices (all of them by default) has run; throws a failure that no wait
+/// has reported before.
+LENTO_API void wait(const std::vector<Device>& devices = {});
+
+/// Why steps were compiled and which lines waited for values since the last call, in plain sentences (clause M3).
+LENTO_API std::string explain();
+
+/// The plan cache (clause E2): a repeated step is found here and compiles nothing.
+struct CacheInfo {
+  std::size_t entries;
+  std::size_t bytes;
+  std::size_t limit;
+};
+namespace cache {
+LENTO_API CacheInfo info();
+LENTO_API void clear();
+/// Forgets the plan with this graph_key; false when there is none.
+LENTO_API bool remove(std::uint64_t key);
+/// Evicts at once what is over the new limit.
+LENTO_API void set_limit(std::size_t bytes);
+}  // namespace cache
+/// The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.
+LENTO_API std::uint64_t graph_key(const std::vector<Tensor>& tensors);
 
 enum class DumpFormat : std::uint8_t { text, dot, json };
 /// The pending graph of these tensors (clause M2). Evaluates nothing; a tensor that is ready appears as nothing to do.
@@ -55,6 +83,8 @@ class LENTO_API Scope {
 struct Options {
   /// Past this many pending records of a thread the oldest part is evaluated (clause T9).
   std::uint32_t max_pending_nodes = 100'000;
+  /// With more steps than this under way on a device, step() waits (clause E1).
+  std::uint32_t max_inflight_steps = 16;
 };
 LENTO_API Options options();
 /// Throws ValueError for values that make no sense.

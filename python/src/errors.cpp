@@ -1,5 +1,9 @@
 #include "errors.h"
 
+#include "steps.h"
+
+#include <lento/closures.h>
+
 #include <array>
 #include <new>
 #include <string>
@@ -57,6 +61,8 @@ PyObject* set_exception() noexcept {
     throw;
   } catch (const PythonError&) {
     return nullptr;  // Python's own error is set already
+  } catch (const ClosureError& error) {
+    set_closure_error(error.what(), error.cause());
   } catch (const Error& error) {
     PyErr_SetString(exception_class(error.kind()), error.what());
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include "creation.h"
 #include "functions.h"
 #include "source.h"
+#include "steps.h"
 #include "tensor_type.h"
 
 #include <lento/eval.h>
@@ -46,20 +47,6 @@ void eval_tensors(const nb::args& args) {
   const PythonSourceScope source;
   const WithoutGil without_gil;
   eval(tensors);
-}
-
-void step_device(const nb::object& device) {
-  Device target;
-  if (!device.is_none()) {
-    const auto given = to_device(device.ptr());
-    if (!given)
-      raise(PyExc_TypeError, "step(): argument 'device' must be Device, str or None, not %s",
-            Py_TYPE(device.ptr())->tp_name);
-    target = *given;
-  }
-  const PythonSourceScope source;
-  const WithoutGil without_gil;
-  step(target);
 }
 
 std::string dump_tensors(const nb::object& object, std::string_view format) {
@@ -154,9 +141,7 @@ nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::byt
 }
 
 void bind_engine(nb::module_& module) {
-  module.def("eval", &eval_tensors, nb::arg("tensors"), "Computes these tensors (also in lists and tuples) now.");
-  module.def("step", &step_device, nb::arg("device").none() = nb::none(),
-             "Computes every live pending tensor that this thread recorded for the device.");
+  module.def("eval", &eval_tensors, nb::arg("tensors"), "Starts computing these tensors (also in lists and tuples). Returns before they are done.");
   module.def("dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
              "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json'. Computes nothing.");
   module.def(
@@ -183,6 +168,7 @@ void bind_engine(nb::module_& module) {
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
   module.def("_rebuild", &rebuild);
   nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);
+  bind_steps(module);
   module.attr("__version__") = LENTO_VERSION;
 }
 

@@ -13,27 +13,25 @@
 
 namespace lento {
 
-/// The value of one output after a run: a buffer, or the reason there is none.
-struct Outcome {
-  BufferRef buffer;
-  FailureRef failure;
-};
-
 /// What one run of a program reads and writes.
 struct RunArguments {
-  std::span<BufferRef> inputs;              // one a graph input; released as soon as it is no longer needed
+  std::span<const ValueRef> inputs;         // one a graph input, all settled; one that failed poisons what reads it
   std::span<const std::uint8_t> donated;    // inputs[i] is used by nobody else afterwards: it may be written
   std::span<const ScalarArgument> scalars;  // one a graph scalar
-  std::span<Outcome> outcomes;              // one a graph output; filled by the run
+  std::span<const ValueRef> outputs;        // one a graph output: the run sets either its buffer or its failure
 };
 
 /// A graph made ready to run on a device, any number of times.
 class Program {
  public:
   virtual ~Program() = default;
-  /// Computes every output. An op that fails while running poisons exactly what depends on it and nothing is thrown;
-  /// an exception means that nothing could be run at all.
+  /// Computes every output, on a worker or, when it is short, on the caller's thread; several threads may run one
+  /// program at once. An op that fails poisons exactly what depends on it. An exception poisons every output.
   virtual void run(const RunArguments& arguments) = 0;
+  /// A guess at the time of a run, which decides where it runs.
+  virtual double estimated_microseconds() const { return 1e6; }
+  /// What it occupies, for the limit of the plan cache.
+  virtual std::size_t bytes() const { return 0; }
 };
 
 class Backend {

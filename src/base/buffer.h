@@ -26,9 +26,6 @@ class LENTO_API Buffer {
   bool unique() const { return refs.load(std::memory_order_acquire) == 1; }
 
   std::atomic<std::uint32_t> refs{1};
-  /// A tape's hint where it keeps this buffer among its leaves: tape serial << 32 | slot. Verified before use, so a
-  /// stale or racing value only costs a second slot.
-  std::atomic<std::uint64_t> leaf_hint{0};
 
  private:
   void* data_ = nullptr;

@@ -1,6 +1,7 @@
 #include "base/counters.h"
 
 #include "base/fail.h"
+#include "base/fork.h"
 
 #include <memory>
 #include <mutex>
@@ -21,7 +22,11 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto* counters = new Registry;  // threads may still count while the process exits
+  static auto* counters = [] {
+    auto* made = new Registry;  // threads may still count while the process exits
+    lock_while_forking(made->mutex, ForkOrder::counters);
+    return made;
+  }();
   return *counters;
 }
 

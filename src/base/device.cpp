@@ -2,6 +2,7 @@
 
 #include "base/devices.h"
 #include "base/fail.h"
+#include "base/fork.h"
 
 #include <deque>
 #include <mutex>
@@ -16,7 +17,11 @@ struct Table {
 };
 
 Table& table() {
-  static auto* devices = new Table;  // outlives static destructors
+  static auto* devices = [] {
+    auto* made = new Table;  // outlives static destructors
+    lock_while_forking(made->mutex, ForkOrder::devices);
+    return made;
+  }();
   return *devices;
 }
 

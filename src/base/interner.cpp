@@ -1,6 +1,7 @@
 #include "base/interner.h"
 
 #include "base/fail.h"
+#include "base/fork.h"
 
 namespace lento {
 
@@ -42,6 +43,8 @@ std::uint64_t hash_ints(std::span<const std::int64_t> values) {
 }
 
 IntListTable::IntListTable() { intern({}); }
+
+void IntListTable::keep_free_in_forked_children() { lock_while_forking(mutex_, ForkOrder::interner); }
 
 std::uint32_t IntListTable::intern(std::span<const std::int64_t> values) {
   const std::uint64_t hash = hash_ints(values);

@@ -23,6 +23,8 @@ class IntListTable {
     const Place place = place_of(id);
     return segments_[place.segment].load(std::memory_order_acquire)[place.offset];
   }
+  /// For tables that live as long as the process.
+  void keep_free_in_forked_children();
   std::uint32_t size() const { return size_.load(std::memory_order_acquire); }
 
  private:

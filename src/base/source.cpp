@@ -1,5 +1,7 @@
 #include "base/source.h"
 
+#include "base/fork.h"
+
 #include <atomic>
 #include <deque>
 #include <map>
@@ -21,7 +23,11 @@ struct Interned {
 };
 
 Interned& interned() {
-  static auto* tables = new Interned;  // never destroyed: threads may still record at exit
+  static auto* tables = [] {
+    auto* made = new Interned;  // never destroyed: threads may still record at exit
+    lock_while_forking(made->mutex, ForkOrder::interner);
+    return made;
+  }();
   return *tables;
 }
 

@@ -6,11 +6,15 @@
 #include "backend/backend.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "executor/closures.h"
 #include "executor/evaluate.h"
+#include "executor/plan_cache.h"
+#include "executor/run.h"
 #include "ir/graph.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
 
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -31,22 +35,74 @@ std::size_t checked_bytes(DType dtype, const Shape& shape) {
   return static_cast<std::size_t>(bytes);
 }
 
+void evaluate_tensors(const std::vector<Tensor>& tensors) {
+  std::vector<TensorState*> states;
+  for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
+  evaluate(states);
+}
+
+/// The pending graph of these tensors, cut out of the tape of the first pending one. Nothing when all have values.
+std::optional<Tape::Extract> pending_part(const std::vector<Tensor>& tensors) {
+  Tape* tape = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (tape == nullptr) tape = state_of(tensor).tape.load(std::memory_order_acquire);
+  }
+  if (tape == nullptr) return std::nullopt;
+  const TapeGuard guard(*tape);
+  std::vector<std::uint8_t> need(tape->size());
+  std::set<std::uint32_t> outputs;
+  for (const Tensor& tensor : tensors) {
+    const TensorState& state = state_of(tensor);
+    if (state.tape.load(std::memory_order_relaxed) != tape) continue;
+    need[state.index] = 1;
+    outputs.insert(state.index);
+  }
+  tape->mark_ancestors(need);
+  return tape->extract(need, std::vector<std::uint32_t>(outputs.begin(), outputs.end()));
+}
+
 }  // namespace
 
 void eval(const std::vector<Tensor>& tensors, std::source_location site) {
   const CallScope scope("eval", site);
-  std::vector<TensorState*> states;
-  for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
-  evaluate(states);
-  for (const TensorState* state : states) {
-    if (state->failure) state->failure->raise();
-  }
+  evaluate_tensors(tensors);
 }
 
-void step(Device device) {
-  evaluate_all(device.id());
+void step(Device device, bool wait_for_it, std::source_location site) {
+  const CallScope scope("step", site);
+  wait_for_room(device.id());
+  std::vector<PendingClosure> closures = take_closures(device.id());
+  try {
+    evaluate_all(device.id());
+    // Arguments that another thread recorded are not in this thread's tape.
+    for (const PendingClosure& closure : closures) evaluate_tensors(closure.args);
+  } catch (...) {
+    return_closures(device.id(), std::move(closures));
+    throw;
+  }
   count(kSteps);
+  run_closures(device.id(), std::move(closures));
+  if (wait_for_it) wait_for_runs(device.id());
 }
+
+void wait(const std::vector<Device>& which) {
+  for (const Device device : which.empty() ? devices() : which) wait_for_runs(device.id());
+}
+
+std::uint64_t graph_key(const std::vector<Tensor>& tensors) {
+  const std::optional<Tape::Extract> part = pending_part(tensors);
+  return part ? structure_hash(part->graph, tensors[0].device().id()) : 0;
+}
+
+namespace cache {
+CacheInfo info() {
+  const PlanCache::Info now = plan_cache().info();
+  return {now.entries, now.bytes, now.limit};
+}
+void clear() { plan_cache().clear(); }
+bool remove(std::uint64_t key) { return plan_cache().remove(key); }
+void set_limit(std::size_t bytes) { plan_cache().set_limit(bytes); }
+}  // namespace cache
 
 Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device) {
   const std::size_t bytes = checked_bytes(dtype, shape);
@@ -85,28 +141,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << x.t
 // --- looking at the trace ---
 
 std::string dump(const std::vector<Tensor>& tensors, DumpFormat format) {
-  // A graph has one tape: the first pending tensor's. Tensors pending elsewhere are evaluated, as operands would be.
-  Tape* tape = nullptr;
-  Graph graph;
-  for (const Tensor& tensor : tensors) {
-    TensorState& state = state_of(tensor);
-    Tape* home = state.tape.load(std::memory_order_acquire);
-    if (home != nullptr && tape == nullptr) tape = home;
-  }
-  if (tape != nullptr) {
-    const TapeGuard guard(*tape);
-    std::vector<std::uint8_t> need(tape->size());
-    std::set<std::uint32_t> outputs;
-    for (const Tensor& tensor : tensors) {
-      const TensorState& state = state_of(tensor);
-      if (state.tape.load(std::memory_order_relaxed) != tape) continue;
-      need[state.index] = 1;
-      outputs.insert(state.index);
-    }
-    tape->mark_ancestors(need);
-    graph = tape->extract(need, std::vector<std::uint32_t>(outputs.begin(), outputs.end())).graph;
-  }
-  return to_string(graph, static_cast<GraphFormat>(format));
+  const std::optional<Tape::Extract> part = pending_part(tensors);
+  return to_string(part ? part->graph : Graph{}, static_cast<GraphFormat>(format));
 }
 
 std::vector<LiveTensor> live_tensors() {
@@ -140,12 +176,15 @@ Scope::~Scope() { call_context().scope = outer_; }
 
 // --- options, counters, memory ---
 
-Options options() { return {.max_pending_nodes = max_pending_nodes()}; }
+Options options() {
+  return {.max_pending_nodes = max_pending_nodes(), .max_inflight_steps = max_inflight_steps()};
+}
 
 void set_options(const Options& options) {
-  if (options.max_pending_nodes < 2)
-    fail<ValueError>("max_pending_nodes is {}; it must be at least 2", options.max_pending_nodes);
+  if (options.max_pending_nodes < 2) fail<ValueError>("max_pending_nodes is {}; it must be at least 2", options.max_pending_nodes);
+  if (options.max_inflight_steps < 1) fail<ValueError>("max_inflight_steps is {}; it must be at least 1", options.max_inflight_steps);
   set_max_pending_nodes(options.max_pending_nodes);
+  set_max_inflight_steps(options.max_inflight_steps);
 }
 
 namespace metrics {

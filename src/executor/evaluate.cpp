@@ -3,6 +3,11 @@
 #include "backend/backend.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "executor/closures.h"
+#include "executor/explain.h"
+#include "executor/plan_cache.h"
+#include "executor/replay.h"
+#include "executor/run.h"
 #include "ir/op.gen.h"
 #include "ir/tape.h"
 #include "tensor/record.h"
@@ -16,7 +21,9 @@ namespace lento {
 namespace {
 
 const CounterId kTrimmed = counter_id("graph.trimmed");
+const CounterId kHit = counter_id("plan.hit");
 const CounterId kImplicitSync = counter_id("sync.implicit");
+const CounterId kWaitSync = counter_id("sync.wait");
 
 /// What one evaluation of a tape computes and what it leaves behind. All marks have one byte a record.
 struct Selection {
@@ -51,77 +58,118 @@ Selection select(const Tape& tape, std::vector<std::uint8_t> roots) {
   return selection;
 }
 
-/// Leaves that nothing reads once the selected records have run: no record that stays, and no holder but the tape
-/// (whose reference is one) and this run (another).
-std::vector<std::uint8_t> donations(const Tape& tape, const Selection& selection, const Tape::Extract& extract,
-                                    std::span<const BufferRef> inputs) {
+/// Leaves that records which stay in the tape read.
+std::vector<std::uint8_t> leaves_that_stay(const Tape& tape, std::span<const std::uint8_t> keep) {
   std::vector<std::uint8_t> stays(tape.leaf_count());
   for (std::uint32_t i = 0; i < tape.size(); ++i) {
-    if (selection.live[i] == 0 || selection.need[i] != 0) continue;
+    if (keep[i] == 0) continue;
     for (const OperandRef operand : tape.operands(tape.record(i))) {
       if (operand.kind() == OperandRef::Kind::leaf) stays[operand.index()] = 1;
     }
   }
-  std::vector<std::uint8_t> donated(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool only_here = inputs[i]->refs.load(std::memory_order_acquire) == 2;
-    donated[i] = only_here && stays[extract.leaf_of[i]] == 0 ? 1 : 0;
-  }
-  return donated;
+  return stays;
 }
 
-void install(TensorState& state, const Outcome& outcome) {
-  state.buffer = outcome.buffer;
-  state.failure = outcome.failure;
+/// True when only the tape and one run hold the value: once the tape lets go, the run may write into it.
+bool held_by_tape_and_run(const ValueRef& value) { return value->refs.load(std::memory_order_acquire) == 2; }
+
+/// The handle of a record that is being computed leaves the tape with a promise.
+void install(TensorState& state, const ValueRef& value) {
+  state.value = value;
   state.tape.store(nullptr, std::memory_order_release);
 }
 
 void handle_moved(TensorState* state, std::uint32_t index) { state->index = index; }
 
-/// Gives every handle of a computed record its value, poisons what depends on failures, and closes the gaps.
-void settle(Tape& tape, const Selection& selection, std::span<const Outcome> outcomes) {
-  std::vector<Leaf> computed(tape.size());
-  std::vector<const FailureRef*> failed(tape.size());
-  for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const std::uint32_t i = selection.outputs[k];
-    const Record& record = tape.record(i);
-    computed[i] = {outcomes[k].buffer, record.dtype, record.shape};
-    if (outcomes[k].failure) failed[i] = &outcomes[k].failure;
-    if (TensorState* handle = tape.handle(i)) install(*handle, outcomes[k]);
+/// Takes the selected records out of the tape: their handles get promises, later records read those as leaves. The tape
+/// may have grown since it was selected. Needs the tape's lock.
+std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, const Tape::Extract& extract, PlanPtr plan) {
+  auto run = std::make_unique<Run>();
+  run->plan = std::move(plan);
+  run->scalars = extract.graph.scalars;
+  std::vector<std::uint8_t> keep(tape.size(), 1);
+  for (std::size_t i = 0; i < selection.need.size(); ++i) keep[i] = selection.live[i] != 0 && selection.need[i] == 0;
+  const std::vector<std::uint8_t> stays = leaves_that_stay(tape, keep);
+  for (const std::uint32_t leaf : extract.leaf_of) {
+    run->inputs.push_back(tape.leaf(leaf).value);
+    run->donated.push_back(held_by_tape_and_run(run->inputs.back()) && stays[leaf] == 0 ? 1 : 0);
   }
-  std::vector<std::uint8_t> keep(tape.size());
-  for (std::uint32_t i = 0; i < tape.size(); ++i) {
-    if (selection.need[i] != 0 || selection.live[i] == 0) continue;
-    for (const OperandRef operand : tape.operands(tape.record(i))) {
-      if (operand.kind() == OperandRef::Kind::record && failed[operand.index()] != nullptr)
-        failed[i] = failed[operand.index()];
-    }
-    if (failed[i] == nullptr) {
-      keep[i] = 1;
-    } else if (TensorState* handle = tape.handle(i)) {
-      install(*handle, {{}, *failed[i]});
-    }
+  std::vector<Leaf> computed(tape.size());
+  for (const std::uint32_t i : selection.outputs) {
+    run->outputs.push_back(Value::future(run->completion));
+    computed[i] = {run->outputs.back(), tape.record(i).dtype, tape.record(i).shape};
+    if (TensorState* handle = tape.handle(i)) install(*handle, run->outputs.back());
   }
   tape.rebuild(keep, computed, handle_moved);
+  return run;
 }
 
-/// Computes the marked records and all they need. Needs the tape's lock, which is held throughout.
-void evaluate_marked(Tape& tape, std::vector<std::uint8_t> roots) {
-  const Selection selection = select(tape, std::move(roots));
-  Tape::Extract extract = tape.extract(selection.need, selection.outputs);
+/// The same for a tape that equals an image: nothing stays.
+std::unique_ptr<Run> bind_run(Tape& tape, const TapeImage& image) {
+  auto run = std::make_unique<Run>();
+  run->plan = image.plan;
+  run->inputs.reserve(image.leaf_of.size());
+  run->donated.reserve(image.leaf_of.size());
+  run->scalars.reserve(image.scalar_of.size());
+  run->outputs.reserve(image.live.size());
+  for (const std::uint32_t leaf : image.leaf_of) {
+    run->inputs.push_back(tape.leaf(leaf).value);
+    run->donated.push_back(held_by_tape_and_run(run->inputs.back()) ? 1 : 0);
+  }
+  for (const std::uint32_t scalar : image.scalar_of) run->scalars.push_back(tape.scalar(scalar));
+  for (const std::uint32_t i : image.live) {
+    run->outputs.push_back(Value::future(run->completion));
+    install(*tape.handle(i), run->outputs.back());
+  }
+  tape.clear();
+  return run;
+}
+
+TapeImage image_of(const Tape& tape, const Tape::Extract& extract, const Selection& selection, PlanPtr plan) {
+  TapeImage image;
+  image.plan = std::move(plan);
+  image.records.assign(&tape.record(0), &tape.record(0) + tape.size());
+  image.operand_lists.assign(tape.operand_list().begin(), tape.operand_list().end());
+  for (std::uint32_t i = 0; i < tape.leaf_count(); ++i) image.leaves.push_back({tape.leaf(i).dtype, tape.leaf(i).shape});
+  for (std::uint32_t i = 0; i < tape.scalar_count(); ++i) image.scalars.push_back(tape.scalar(i).dtype);
+  image.live = selection.outputs;
+  image.leaf_of = extract.leaf_of;
+  image.scalar_of = extract.scalar_of;
+  return image;
+}
+
+/// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
+/// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
+template <class Mark>
+void evaluate_marked(Tape& tape, const Mark& mark) {
+  while (true) {
+    Selection selection;
+    Tape::Extract extract;
+    std::uint64_t version = 0;
+    {
+      const TapeGuard guard(tape);
+      std::vector<std::uint8_t> roots = mark(tape);
+      if (std::ranges::find(roots, 1) == roots.end()) return;
+      selection = select(tape, std::move(roots));
+      extract = tape.extract(selection.need, selection.outputs);
+      version = tape.version();
+    }
 #ifndef NDEBUG
-  verify(extract.graph);
+    verify(extract.graph);
 #endif
-  std::vector<BufferRef> inputs;
-  inputs.reserve(extract.leaf_of.size());
-  for (const std::uint32_t leaf : extract.leaf_of) inputs.push_back(tape.leaf(leaf).buffer);
-  const std::vector<std::uint8_t> donated = donations(tape, selection, extract, inputs);
-  std::vector<Outcome> outcomes(selection.outputs.size());
-  const std::vector<ScalarArgument> scalars = extract.graph.scalars;
-  const std::unique_ptr<Program> program = backend_of(tape.device).compile(std::move(extract.graph), tape.device);
-  program->run({inputs, donated, scalars, outcomes});
-  inputs.clear();
-  settle(tape, selection, outcomes);
+    PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
+    std::unique_ptr<Run> run;
+    {
+      const TapeGuard guard(tape);
+      if (tape.version() != version) continue;
+      const bool whole = tape.size() == selection.need.size() && tape.live() == selection.outputs.size() &&
+                         std::ranges::all_of(selection.outputs, [&](std::uint32_t i) { return tape.handle(i) != nullptr; });
+      if (whole && owned_by_caller(tape)) replay_of(tape.device).remember(image_of(tape, extract, selection, plan));
+      run = bind_run(tape, selection, extract, std::move(plan));
+    }
+    launch(std::move(run));
+    return;
+  }
 }
 
 void evaluate_one(TensorState& state) {
@@ -131,16 +179,20 @@ void evaluate_one(TensorState& state) {
 
 /// Clause T9: drops what nobody needs; when that is not enough, computes the older half.
 void trim(Tape& tape) {
-  const TapeGuard guard(tape);
-  const std::vector<std::uint8_t> live = tape.mark_live();
-  const auto reached = static_cast<std::uint32_t>(std::count(live.begin(), live.end(), 1));
-  if (reached <= max_pending_nodes() / 2) {
-    tape.rebuild(live, {}, handle_moved);
-    return;
+  {
+    const TapeGuard guard(tape);
+    const std::vector<std::uint8_t> live = tape.mark_live();
+    const auto reached = static_cast<std::uint32_t>(std::count(live.begin(), live.end(), 1));
+    if (reached <= max_pending_nodes() / 2) {
+      tape.rebuild(live, {}, handle_moved);
+      return;
+    }
   }
-  std::vector<std::uint8_t> older = live;
-  std::fill(older.begin() + tape.size() / 2, older.end(), std::uint8_t{0});
-  evaluate_marked(tape, std::move(older));
+  evaluate_marked(tape, [](const Tape& t) {
+    std::vector<std::uint8_t> older = t.mark_live();
+    std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
+    return older;
+  });
   count(kTrimmed);
 }
 
@@ -152,32 +204,48 @@ void evaluate(std::span<TensorState* const> states) {
   for (TensorState* first : states) {
     Tape* tape = first->tape.load(std::memory_order_acquire);
     if (tape == nullptr) continue;
-    const TapeGuard guard(*tape);
-    // All that are pending in the same tape go together. One may have become ready while we waited for the lock.
-    std::vector<std::uint8_t> roots(tape->size());
-    bool any = false;
-    for (const TensorState* state : states) {
-      if (state->tape.load(std::memory_order_relaxed) != tape) continue;
-      roots[state->index] = 1;
-      any = true;
-    }
-    if (any) evaluate_marked(*tape, std::move(roots));
+    // All that are pending in the same tape go together. One may become ready while we wait for the lock.
+    evaluate_marked(*tape, [&](const Tape& t) {
+      std::vector<std::uint8_t> roots(t.size());
+      for (const TensorState* state : states) {
+        if (state->tape.load(std::memory_order_relaxed) == tape) roots[state->index] = 1;
+      }
+      return roots;
+    });
   }
 }
 
 void evaluate_all(std::uint8_t device) {
   Tape& tape = tape_for(device);
-  const TapeGuard guard(tape);
-  if (tape.size() != 0) evaluate_marked(tape, tape.mark_live());
+  std::unique_ptr<Run> run;
+  {
+    const TapeGuard guard(tape);
+    if (tape.size() == 0) return;
+    if (const TapeImage* image = replay_of(device).find(tape)) {
+      count(kHit);
+      run = bind_run(tape, *image);
+    }
+  }
+  if (run != nullptr) {
+    launch(std::move(run));
+  } else {
+    evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
+  }
 }
 
 const void* read_value(TensorState& state) {
   if (state.pending()) {
-    count(kImplicitSync);
+    if (!inside_closure()) {
+      count(kImplicitSync);
+      explain_sync(current_call.source);
+    }
     evaluate_one(state);
+  } else if (!state.value->settled() && !inside_closure()) {
+    count(kWaitSync);
   }
-  if (state.failure) state.failure->raise();
-  return backend_of(state.device).host_pointer(*state.buffer);
+  state.value->wait();
+  if (state.value->failure) state.value->failure->raise();
+  return backend_of(state.device).host_pointer(*state.value->buffer);
 }
 
 }  // namespace lento

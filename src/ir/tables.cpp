@@ -6,14 +6,20 @@ namespace lento {
 
 namespace {
 
-// Never destroyed: other threads may still look ids up while the process exits.
+/// Never destroyed: other threads may still look ids up while the process exits.
+IntListTable* make_table() {
+  auto* table = new IntListTable;
+  table->keep_free_in_forked_children();
+  return table;
+}
+
 IntListTable& shapes() {
-  static auto* table = new IntListTable;
+  static auto* table = make_table();
   return *table;
 }
 
 IntListTable& attributes() {
-  static auto* table = new IntListTable;
+  static auto* table = make_table();
   return *table;
 }
 

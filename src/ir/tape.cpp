@@ -33,10 +33,10 @@ void Tape::grow() {
   capacity_ = capacity;
 }
 
-OperandRef Tape::add_new_leaf(Buffer* buffer, DType dtype, ShapeId shape) {
+OperandRef Tape::add_new_leaf(Value* value, DType dtype, ShapeId shape) {
   const auto slot = static_cast<std::uint32_t>(leaves_.size());
-  leaves_.push_back({BufferRef::share(buffer), dtype, shape});
-  buffer->leaf_hint.store(std::uint64_t{serial_} << 32 | slot, std::memory_order_relaxed);
+  leaves_.push_back({ValueRef::share(value), dtype, shape});
+  value->leaf_hint.store(std::uint64_t{serial_} << 32 | slot, std::memory_order_relaxed);
   return OperandRef::leaf(slot);
 }
 
@@ -53,6 +53,7 @@ void Tape::set_operands(Record& record, std::span<const OperandRef> operands) {
 }
 
 void Tape::clear() {
+  ++version_;
   size_ = 0;
   live_ = 0;
   scalars_.clear();
@@ -81,6 +82,7 @@ std::vector<std::uint8_t> Tape::mark_live() const {
 
 void Tape::rebuild(std::span<const std::uint8_t> keep, std::span<const Leaf> replacement,
                    void (*moved)(TensorState*, std::uint32_t)) {
+  ++version_;
   const std::vector<Leaf> old_leaves = std::exchange(leaves_, {});
   const std::vector<ScalarArgument> old_scalars = std::exchange(scalars_, {});
   const std::vector<OperandRef> old_lists = std::exchange(operand_lists_, {});
@@ -105,12 +107,12 @@ void Tape::rebuild(std::span<const std::uint8_t> keep, std::span<const Leaf> rep
             mapped.push_back(OperandRef::record(new_index[index]));
           } else {
             const Leaf& leaf = replacement[index];
-            mapped.push_back(add_leaf(leaf.buffer.get(), leaf.dtype, leaf.shape));
+            mapped.push_back(add_leaf(leaf.value.get(), leaf.dtype, leaf.shape));
           }
           break;
         case OperandRef::Kind::leaf: {
           const Leaf& leaf = old_leaves[index];
-          mapped.push_back(add_leaf(leaf.buffer.get(), leaf.dtype, leaf.shape));
+          mapped.push_back(add_leaf(leaf.value.get(), leaf.dtype, leaf.shape));
           break;
         }
         case OperandRef::Kind::scalar:
@@ -154,6 +156,7 @@ Tape::Extract Tape::extract(std::span<const std::uint8_t> need, std::span<const 
         case OperandRef::Kind::scalar:
           mapped.push_back(OperandRef::scalar(static_cast<std::uint32_t>(graph.scalars.size())));
           graph.scalars.push_back(scalars_[index]);
+          result.scalar_of.push_back(index);
           break;
       }
     }

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "base/biased_lock.h"
-#include "base/buffer.h"
 #include "base/source.h"
+#include "base/value.h"
 #include "ir/graph.h"
 #include "ir/record.h"
 
@@ -21,9 +21,9 @@ namespace lento {
 
 struct TensorState;  // the live handle of a record; the tensor layer defines it
 
-/// A buffer that records read. The same buffer read as the same type is one leaf.
+/// A value that records read, there already or still being computed. The same value is one leaf.
 struct Leaf {
-  BufferRef buffer;
+  ValueRef value;
   DType dtype = DType::float32;
   ShapeId shape{};
 };
@@ -56,14 +56,14 @@ class Tape {
     live_ += handle != nullptr ? 1U : 0U;
     return size_++;
   }
-  OperandRef add_leaf(Buffer* buffer, DType dtype, ShapeId shape) {
-    const std::uint64_t hint = buffer->leaf_hint.load(std::memory_order_relaxed);
+  OperandRef add_leaf(Value* value, DType dtype, ShapeId shape) {
+    const std::uint64_t hint = value->leaf_hint.load(std::memory_order_relaxed);
     const auto slot = static_cast<std::uint32_t>(hint);
     if (hint >> 32 == serial_ && slot < leaves_.size()) [[likely]] {
       const Leaf& leaf = leaves_[slot];
-      if (leaf.buffer.get() == buffer && leaf.dtype == dtype && leaf.shape == shape) return OperandRef::leaf(slot);
+      if (leaf.value.get() == value) return OperandRef::leaf(slot);
     }
-    return add_new_leaf(buffer, dtype, shape);
+    return add_new_leaf(value, dtype, shape);
   }
   OperandRef add_scalar(const Scalar& value, DType dtype) {
     scalars_.push_back({value, dtype});
@@ -93,6 +93,10 @@ class Tape {
     return {operand_lists_.data() + record.operands[0].bits, record.operands[1].bits};
   }
   std::size_t leaf_count() const { return leaves_.size(); }
+  std::size_t scalar_count() const { return scalars_.size(); }
+  std::span<const OperandRef> operand_list() const { return operand_lists_; }
+  /// Changes whenever records move or go; what was learnt of the tape before does not hold afterwards.
+  std::uint64_t version() const { return version_; }
 
   // --- whole-tape operations, all linear and without recursion ---
 
@@ -112,13 +116,14 @@ class Tape {
     Graph graph;
     std::vector<std::uint32_t> record_of;  // tape index of each node
     std::vector<std::uint32_t> leaf_of;    // tape leaf of each graph input
+    std::vector<std::uint32_t> scalar_of;  // tape number of each graph scalar
   };
   /// `outputs` are tape indices in ascending order, all of them needed.
   Extract extract(std::span<const std::uint8_t> need, std::span<const std::uint32_t> outputs) const;
 
  private:
   void grow();
-  OperandRef add_new_leaf(Buffer* buffer, DType dtype, ShapeId shape);
+  OperandRef add_new_leaf(Value* value, DType dtype, ShapeId shape);
 
   // One capacity for the three columns, so that appending checks once.
   std::unique_ptr<Record[]> records_;
@@ -127,7 +132,8 @@ class Tape {
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;
   std::uint32_t live_ = 0;
-  std::uint32_t serial_;  // told apart in Buffer::leaf_hint; changes when the leaves are forgotten
+  std::uint64_t version_ = 0;
+  std::uint32_t serial_;  // told apart in Value::leaf_hint; changes when the leaves are forgotten
   std::vector<Leaf> leaves_;
   std::vector<ScalarArgument> scalars_;
   std::vector<OperandRef> operand_lists_;

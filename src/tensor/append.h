@@ -6,10 +6,13 @@
 
 namespace lento {
 
-/// The operand that stands for a tensor which is ready or pending in this tape. Needs the tape's lock.
+/// True when it is certain already that there will be no value; one that is still being computed is not asked.
+inline bool known_failed(const Value& value) { return value.settled() && value.failure; }
+
+/// The operand that stands for a tensor which is pending in this tape or has a value. Needs the tape's lock.
 inline OperandRef tensor_ref(Tape& tape, TensorState& state) {
   if (state.tape.load(std::memory_order_relaxed) == &tape) return OperandRef::record(state.index);
-  return tape.add_leaf(state.buffer.get(), state.dtype, state.shape);
+  return tape.add_leaf(state.value.get(), state.dtype, state.shape);
 }
 
 /// Commits the record that was filled in at tape.next() and makes its handle. Needs the tape's lock.

@@ -26,7 +26,7 @@ TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> oper
     if (!operand.is_tensor()) continue;
     const Tape* home = operand.state().tape.load(std::memory_order_acquire);
     if (home == &tape) continue;
-    if (home != nullptr || operand.state().failure) return &operand.state();
+    if (home != nullptr || known_failed(*operand.state().value)) return &operand.state();
   }
   return nullptr;
 }
@@ -34,7 +34,7 @@ TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> oper
 /// A value that is poisoned from the start because an operand is.
 Tensor make_failed(const Meta& meta, std::uint8_t device, const FailureRef& failure) {
   TensorState* state = make_state(meta.dtype, intern_shape(meta.shape), device);
-  state->failure = failure;
+  state->value = Value::failed(failure);
   return Tensor::adopt(state);
 }
 
@@ -103,8 +103,8 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
       evaluator.evaluate(*obstacle);
       continue;
     }
-    if (obstacle->failure) {
-      for (std::size_t i = 0; i < metas.size(); ++i) results[i] = make_failed(metas[i], device, obstacle->failure);
+    if (known_failed(*obstacle->value)) {
+      for (std::size_t i = 0; i < metas.size(); ++i) results[i] = make_failed(metas[i], device, obstacle->value->failure);
       break;
     }
   }

@@ -24,7 +24,7 @@ Source source_of(const void* unit, std::uint32_t position) {
 /// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.
 bool usable(const Tape& tape, const TensorState& state) {
   const Tape* home = state.tape.load(std::memory_order_acquire);
-  return home == &tape || (home == nullptr && state.buffer);
+  return home == &tape || (home == nullptr && !known_failed(*state.value));
 }
 
 /// Holds the lock of the calling thread's own tape.

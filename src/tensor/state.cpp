@@ -29,13 +29,6 @@ StatePool* pool() {
 
 }  // namespace
 
-void Failure::destroy(Failure* failure) { std::unique_ptr<Failure>{failure}; }
-
-void Failure::raise() const {
-  const std::string line = to_string(source);
-  Error::raise(kind, line.empty() ? message : message + ", at " + line);
-}
-
 const CounterId kTensorCreated = counter_id("tensor.created");
 constinit thread_local StatePool* current_pool = nullptr;
 
@@ -75,8 +68,7 @@ void TensorState::destroy(TensorState* state) {
       tape->drop_handle(state->index);
     }
   }
-  state->buffer.reset();
-  state->failure.reset();
+  state->value.reset();
   StatePool* mine = current_pool;
   if (mine != nullptr && mine->count < StatePool::kMaxFree) {
     mine->free[mine->count++] = state;
@@ -87,7 +79,7 @@ void TensorState::destroy(TensorState* state) {
 
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape) {
   TensorState* state = make_state(dtype, shape, buffer->device());
-  state->buffer = std::move(buffer);
+  state->value = Value::ready(std::move(buffer));
   return Tensor::adopt(state);
 }
 

@@ -1,6 +1,7 @@
 #include "tensor/tapes.h"
 
 #include "base/fail.h"
+#include "base/fork.h"
 
 #include <algorithm>
 #include <memory>
@@ -18,7 +19,11 @@ struct Idle {
 };
 
 Idle& idle() {
-  static auto* pool = new Idle;  // threads may end while the process exits
+  static auto* pool = [] {
+    auto* made = new Idle;  // threads may end while the process exits
+    lock_while_forking(made->mutex, ForkOrder::tapes);
+    return made;
+  }();
   return *pool;
 }
 

@@ -63,17 +63,19 @@ class InputMaker {
 /// The bytes of each output, or the message of its failure.
 std::vector<std::string> run(const Graph& graph, const std::vector<std::vector<std::byte>>& inputs, bool donate) {
   Backend& backend = backend_of(0);
-  std::vector<BufferRef> buffers;
+  std::vector<ValueRef> values;
   for (const auto& bytes : inputs) {
-    buffers.push_back(backend.allocate(bytes.size(), 0));
-    backend.copy_from_host(*buffers.back(), bytes.data(), bytes.size());
+    BufferRef buffer = backend.allocate(bytes.size(), 0);
+    backend.copy_from_host(*buffer, bytes.data(), bytes.size());
+    values.push_back(Value::ready(std::move(buffer)));
   }
   const std::vector<std::uint8_t> donated(inputs.size(), donate ? 1 : 0);
-  std::vector<Outcome> outcomes(graph.outputs.size());
-  backend.compile(graph, 0)->run({buffers, donated, graph.scalars, outcomes});
+  std::vector<ValueRef> outcomes;
+  for (std::size_t k = 0; k < graph.outputs.size(); ++k) outcomes.push_back(Value::ready({}));
+  backend.compile(graph, 0)->run({values, donated, graph.scalars, outcomes});
   std::vector<std::string> results;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const Outcome& outcome = outcomes[k];
+    const Value& outcome = *outcomes[k];
     if (outcome.failure) {
       results.push_back("failed: " + outcome.failure->message);
       continue;
@@ -84,7 +86,7 @@ std::vector<std::string> run(const Graph& graph, const std::vector<std::vector<s
   }
   if (!donate) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto* now = static_cast<const std::byte*>(buffers[i]->data());
+      const auto* now = static_cast<const std::byte*>(values[i]->buffer->data());
       EXPECT_TRUE(std::equal(inputs[i].begin(), inputs[i].end(), now)) << "input " << i << " was written";
     }
   }

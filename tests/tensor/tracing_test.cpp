@@ -113,10 +113,14 @@ TEST(Tracing, T6_ManyAssignmentsCostLinearMemoryTraffic) {
   constexpr int kCount = 1000;
   Tensor x = lento::zeros({kCount});
   eval(x);
+  wait();
   reset_peak_memory();
   const std::size_t before = memory().live;
   for (int i = 0; i < kCount; ++i) x[i] = static_cast<float>(i);
-  const std::uint64_t donated = delta("donation", [&] { eval(x); });
+  const std::uint64_t donated = delta("donation", [&] {
+    eval(x);
+    wait();
+  });
   // All updates but at most the first write into the buffer they got.
   EXPECT_GE(donated, kCount - 1);
   EXPECT_LT(memory().peak - before, 3 * kCount * sizeof(float));

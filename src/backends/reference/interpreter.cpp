@@ -23,13 +23,11 @@ const CounterId kDonation = counter_id("donation");
 /// Ops whose kernel writes only an update into an `out` that already holds their first operand.
 bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
 
-FailureRef make_failure(ErrorKind kind, std::string message, const Source& source) {
-  auto failure = std::make_unique<Failure>();
-  failure->kind = kind;
-  failure->message = std::move(message);
-  failure->source = source;
-  return FailureRef::adopt(failure.release());
-}
+/// The value of a node while it is needed: a buffer, or the reason there is none.
+struct Outcome {
+  BufferRef buffer;
+  FailureRef failure;
+};
 
 /// Kernels' messages start with the op they belong to; the line is added when somebody reads the failure.
 class KernelContext {
@@ -62,6 +60,11 @@ Interpreter::Interpreter(Graph graph, std::uint8_t device)
     }
   }
   for (const std::uint32_t output : graph_.outputs) last_use_of_node_[output] = kNever;
+  for (const Record& node : graph_.nodes) {
+    // A plain loop does an element of a cheap op in about a nanosecond; a contraction is never short.
+    const bool cheap = info(node.op).family != Family::contraction && info(node.op).family != Family::linalg;
+    estimated_microseconds_ += 0.2 + static_cast<double>(element_count(shape_of(node.shape))) * (cheap ? 0.002 : 1.0);
+  }
 }
 
 /// The state of one run.
@@ -75,14 +78,15 @@ struct Interpreter::Run {
       : program(p), graph(p.graph_), arguments(a), values(graph.nodes.size()) {}
 
   const BufferRef& buffer_of(OperandRef operand) const {
-    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer
-                                                      : arguments.inputs[operand.index()];
+    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer : arguments.inputs[operand.index()]->buffer;
   }
 
   FailureRef failed_operand(const Record& record) const {
     for (const OperandRef operand : graph.operands(record)) {
-      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure)
-        return values[operand.index()].failure;
+      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure) return values[operand.index()].failure;
+      if (operand.kind() == OperandRef::Kind::leaf && arguments.inputs[operand.index()]->failure) {
+        return arguments.inputs[operand.index()]->failure;
+      }
     }
     return {};
   }
@@ -112,7 +116,7 @@ struct Interpreter::Run {
     if (!read_twice && operand.kind() == OperandRef::Kind::leaf && program.last_use_of_input_[index] == node &&
         arguments.donated[index] != 0) {
       count(kDonation);
-      return arguments.inputs[index];
+      return arguments.inputs[index]->buffer;
     }
     BufferRef copy = allocate(record);
     std::memcpy(copy->data(), buffer_of(operand)->data(), copy->size());
@@ -133,9 +137,9 @@ struct Interpreter::Run {
       try {
         compute(node, record, result_count);
       } catch (const Error& error) {
-        failure = make_failure(error.kind(), error.what(), graph.sources[node]);
+        failure = Failure::make(error.kind(), error.what(), graph.sources[node]);
       } catch (const std::bad_alloc&) {
-        failure = make_failure(ErrorKind::memory, complete_message("out of memory"), graph.sources[node]);
+        failure = Failure::make(ErrorKind::memory, complete_message("out of memory"), graph.sources[node]);
       }
     }
     if (failure) {
@@ -213,7 +217,11 @@ void Interpreter::run(const RunArguments& arguments) {
     if (graph_.nodes[node].op != Op::result) run.run_node(node);
     run.release_after(node);
   }
-  for (std::size_t k = 0; k < graph_.outputs.size(); ++k) arguments.outcomes[k] = run.values[graph_.outputs[k]];
+  for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+    Outcome& outcome = run.values[graph_.outputs[k]];
+    arguments.outputs[k]->buffer = outcome.buffer;
+    arguments.outputs[k]->failure = outcome.failure;
+  }
 }
 
 }  // namespace lento::reference

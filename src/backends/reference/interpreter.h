@@ -13,6 +13,7 @@ class Interpreter final : public Program {
  public:
   Interpreter(Graph graph, std::uint8_t device);
   void run(const RunArguments& arguments) override;
+  double estimated_microseconds() const override { return estimated_microseconds_; }
 
  private:
   struct Run;
@@ -22,6 +23,7 @@ class Interpreter final : public Program {
   // When a value is used for the last time, as a node number; outputs and unused values have kNever.
   std::vector<std::uint32_t> last_use_of_node_;
   std::vector<std::uint32_t> last_use_of_input_;
+  double estimated_microseconds_ = 0;
 };
 
 }  // namespace lento::reference

@@ -1,0 +1,38 @@
+// Backends for tests and benchmarks; see README.md.
+#pragma once
+
+#include <lento/device.h>
+#include <lento/export.h>
+
+#include <cstdint>
+
+namespace lento::testing {
+
+/// Adds the devices null:0, gated:0 and faulty:0 once.
+LENTO_API void register_testing_backends();
+
+Device null_device();
+Device gated_device();
+Device faulty_device();
+
+/// The gate of gated:0. Closed at first: runs wait in order of arrival until they are let through.
+namespace gate {
+/// Lets the next `count` runs through, whether they wait already or come later.
+void open(int count);
+/// Lets everything through from now on, until close().
+void open_forever();
+void close();
+/// Blocks until `count` runs wait at the gate.
+void wait_for_arrivals(int count);
+/// Runs that are waiting now.
+int waiting();
+}  // namespace gate
+
+/// Where faulty:0 can fail.
+enum class Fault : std::uint8_t { none, allocate, compile, run };
+/// The `after`-th event of this kind from now on (0 is the next one) fails, once.
+void inject(Fault fault, int after = 0);
+/// True while an injected fault has not happened yet.
+bool fault_pending();
+
+}  // namespace lento::testing

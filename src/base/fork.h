@@ -1,0 +1,15 @@
+// What must hold when the process forks: a child has only the forking thread, so every lock of ours must be free in its
+// copy. Locks that any thread may hold are registered here; fork() then waits for them and the child finds them free.
+#pragma once
+
+#include <mutex>
+
+namespace lento {
+
+/// Locks of lower order are taken first; a thread that holds one may take those of higher order.
+enum class ForkOrder { tapes, cache, runs, notes, interner, counters, devices, waiting };
+
+/// The mutex must live as long as the process.
+void lock_while_forking(std::mutex& mutex, ForkOrder order);
+
+}  // namespace lento

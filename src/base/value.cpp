@@ -1,0 +1,116 @@
+#include "base/value.h"
+
+#include <pthread.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+
+namespace lento {
+
+namespace {
+
+std::atomic<InterruptCheck> interrupt_check{nullptr};
+constexpr auto kCheckInterval = std::chrono::milliseconds(50);
+
+/// Waiters of all completions share a few condition variables: a wait is rare and a completion should stay small.
+struct WaitBucket {
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+constexpr std::size_t kBuckets = 16;
+using WaitBuckets = std::array<WaitBucket, kBuckets>;
+
+std::atomic<WaitBuckets*>& wait_buckets() {
+  static std::atomic<WaitBuckets*> buckets = [] {
+    // A condition variable that threads of the parent wait on is of no use to a child: it gets new ones.
+    pthread_atfork(nullptr, nullptr, [] { wait_buckets().store(new WaitBuckets, std::memory_order_release); });
+    return new WaitBuckets;  // threads may still wait while the process exits
+  }();
+  return buckets;
+}
+
+WaitBucket& bucket_of(const Completion* completion) {
+  return (*wait_buckets().load(std::memory_order_acquire))[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
+}
+
+}  // namespace
+
+Ref<Failure> Failure::make(ErrorKind kind, std::string message, const Source& source) {
+  auto failure = std::make_unique<Failure>();
+  failure->kind = kind;
+  failure->message = std::move(message);
+  failure->source = source;
+  return FailureRef::adopt(failure.release());
+}
+
+void Failure::destroy(Failure* failure) { std::unique_ptr<Failure>{failure}; }
+
+void Failure::raise() const {
+  const std::string line = to_string(source);
+  Error::raise(kind, line.empty() ? message : message + ", at " + line);
+}
+
+void set_interrupt_check(InterruptCheck check) { interrupt_check.store(check, std::memory_order_release); }
+
+Ref<Completion> Completion::make() { return CompletionRef::adopt(std::make_unique<Completion>().release()); }
+void Completion::destroy(Completion* completion) { std::unique_ptr<Completion>{completion}; }
+
+void Completion::wait() const {
+  if (done()) return;
+  WaitBucket& bucket = bucket_of(this);
+  std::unique_lock lock(bucket.mutex);
+  while (!done()) {
+    bucket.changed.wait_for(lock, kCheckInterval);
+    if (const InterruptCheck check = interrupt_check.load(std::memory_order_acquire); check != nullptr && !done()) {
+      lock.unlock();
+      check();
+      lock.lock();
+    }
+  }
+}
+
+bool Completion::add_listener(CompletionListener* listener) {
+  const std::lock_guard lock(mutex_);
+  if (done()) return false;
+  listeners_.push_back(listener);
+  return true;
+}
+
+void Completion::finish() {
+  std::vector<CompletionListener*> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    done_.store(true, std::memory_order_release);
+    listeners.swap(listeners_);
+  }
+  WaitBucket& bucket = bucket_of(this);
+  {
+    // Taking the mutex orders the store before a waiter's last look or after its wait.
+    const std::lock_guard lock(bucket.mutex);
+  }
+  bucket.changed.notify_all();
+  for (CompletionListener* listener : listeners) listener->completed();
+}
+
+Ref<Value> Value::ready(BufferRef buffer) {
+  auto value = std::make_unique<Value>();
+  value->buffer = std::move(buffer);
+  return ValueRef::adopt(value.release());
+}
+
+Ref<Value> Value::failed(FailureRef failure) {
+  auto value = std::make_unique<Value>();
+  value->failure = std::move(failure);
+  return ValueRef::adopt(value.release());
+}
+
+Ref<Value> Value::future(CompletionRef producer) {
+  auto value = std::make_unique<Value>();
+  value->producer = std::move(producer);
+  return ValueRef::adopt(value.release());
+}
+
+void Value::destroy(Value* value) { std::unique_ptr<Value>{value}; }
+
+}  // namespace lento

@@ -1,0 +1,93 @@
+// Value: what a tensor that left its tape stands for: a buffer or a failure, there already or still being computed.
+// Completion: the end of one run of a plan; the values a run produces share it.
+#pragma once
+
+#include <lento/error.h>
+#include <lento/export.h>
+
+#include "base/buffer.h"
+#include "base/ref.h"
+#include "base/source.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lento {
+
+/// Why a value could not be computed. Shared by everything that depends on the failed op; its line is turned into text
+/// only when somebody reads one of those tensors.
+struct LENTO_API Failure {
+  std::atomic<std::uint32_t> refs{1};
+  ErrorKind kind = ErrorKind::backend;
+  std::string message;  // "take_axis: index 9 is out of range …", without the line
+  Source source;        // of the op that failed
+
+  static Ref<Failure> make(ErrorKind kind, std::string message, const Source& source);
+  static void destroy(Failure* failure);
+  /// Throws the error, with its line.
+  [[noreturn]] void raise() const;
+};
+using FailureRef = Ref<Failure>;
+
+/// Somebody who wants to hear of the end of a run: another run that needs its results.
+class CompletionListener {
+ public:
+  /// Called once, on the thread that finished the run.
+  virtual void completed() = 0;
+
+ protected:
+  ~CompletionListener() = default;
+};
+
+class Completion {
+ public:
+  static Ref<Completion> make();
+  static void destroy(Completion* completion);
+
+  bool done() const { return done_.load(std::memory_order_acquire); }
+  /// Blocks until done. Front ends may install a check that is called every 50 ms meanwhile and may throw (Ctrl-C).
+  void wait() const;
+  /// False when it is done already; then the listener is not called.
+  bool add_listener(CompletionListener* listener);
+  /// Wakes waiters and tells listeners. Everything the run wrote happens before what they do.
+  void finish();
+
+  std::atomic<std::uint32_t> refs{1};
+
+ private:
+  std::atomic<bool> done_{false};
+  std::mutex mutex_;  // guards listeners_ against finish
+  std::vector<CompletionListener*> listeners_;
+};
+using CompletionRef = Ref<Completion>;
+
+/// Called while a thread waits; throwing ends the wait. One for the process, installed by a front end.
+using InterruptCheck = void (*)();
+LENTO_API void set_interrupt_check(InterruptCheck check);
+
+struct Value {
+  std::atomic<std::uint32_t> refs{1};
+  /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use, so a stale
+  /// or racing value only costs a second slot.
+  std::atomic<std::uint64_t> leaf_hint{0};
+  CompletionRef producer;  // set at creation; null when the value was there from the start
+  BufferRef buffer;        // written before the producer finishes, then constant
+  FailureRef failure;      // likewise
+
+  static Ref<Value> ready(BufferRef buffer);
+  static Ref<Value> failed(FailureRef failure);
+  static Ref<Value> future(CompletionRef producer);
+  static void destroy(Value* value);
+
+  bool settled() const { return !producer || producer->done(); }
+  void wait() const {
+    if (producer) producer->wait();
+  }
+};
+using ValueRef = Ref<Value>;
+
+}  // namespace lento

@@ -1,0 +1,204 @@
+#include "executor/closures.h"
+
+#include "base/counters.h"
+#include "base/fail.h"
+#include "tensor/tapes.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace lento {
+
+namespace {
+
+const CounterId kRun = counter_id("closure.run");
+const CounterId kFailed = counter_id("closure.failed");
+const CounterId kDropped = counter_id("closure.dropped");
+
+constexpr std::size_t kDefaultQueue = 100;
+constexpr auto kIdleTime = std::chrono::seconds(3);
+
+constinit thread_local int closure_depth = 0;
+
+void call(const PendingClosure& closure) {
+  struct Depth {
+    Depth() { ++closure_depth; }
+    ~Depth() { --closure_depth; }
+  } const depth;
+  count(kRun);
+  closure.function(closure.args);
+}
+
+/// The asynchronous closures of one device: a bounded queue and a thread that comes and goes with the work.
+class AsyncQueue {
+ public:
+  void submit(PendingClosure closure) {
+    const std::size_t limit = max_async_closures();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return failure_ || queue_.size() < limit; });
+    if (failure_) {
+      // The error is handed to one submitter; after that everything works again.
+      const std::exception_ptr cause = std::exchange(failure_, nullptr);
+      throw ClosureError(cause);
+    }
+    queue_.push_back(std::move(closure));
+    if (!has_worker_) {
+      has_worker_ = true;
+      std::thread([this] { work(); }).detach();
+    }
+    changed_.notify_all();
+  }
+
+  void drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait_for(lock, kIdleTime, [this] { return !queue_.empty(); })) {
+      PendingClosure closure = std::move(queue_.front());
+      queue_.pop_front();
+      busy_ = true;
+      changed_.notify_all();
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        call(closure);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      closure = {};  // its tensors and captures go before anybody hears that it is done
+      lock.lock();
+      busy_ = false;
+      if (failure) {
+        count(kFailed);
+        count(kDropped, queue_.size());
+        failure_ = failure;
+        queue_.clear();
+        has_worker_ = false;
+        changed_.notify_all();
+        return;
+      }
+      changed_.notify_all();
+    }
+    has_worker_ = false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<PendingClosure> queue_;
+  std::exception_ptr failure_;  // of the last closure that ran, until a submitter has heard of it
+  bool busy_ = false;
+  bool has_worker_ = false;
+};
+
+struct DeviceClosures {
+  std::mutex mutex;
+  std::vector<PendingClosure> waiting;  // for the next step
+  AsyncQueue async;
+};
+
+using AllClosures = std::array<DeviceClosures, kMaxDevices>;
+
+AllClosures*& all_closures() {
+  static AllClosures* all = [] {
+    std::atexit([] { wait_closures(); });
+    // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
+    pthread_atfork(nullptr, nullptr, [] { all_closures() = new AllClosures; });
+    return new AllClosures;  // never destroyed: workers may outlive static destructors
+  }();
+  return all;
+}
+
+DeviceClosures& closures_of(std::uint8_t device) { return (*all_closures())[device]; }
+
+}  // namespace
+
+ClosureError::ClosureError(std::exception_ptr cause)
+    : BackendError("Cannot run asynchronous closure due to previously raised exception"), cause_(std::move(cause)) {}
+
+std::size_t max_async_closures() {
+  const char* text = std::getenv("LENTO_MAX_ASYNC_QUEUE");
+  if (text == nullptr) return kDefaultQueue;
+  std::size_t limit = 0;
+  const char* end = text + std::strlen(text);
+  const auto [last, error] = std::from_chars(text, end, limit);
+  if (error != std::errc() || last != end || limit < 1) {
+    fail<ValueError>("LENTO_MAX_ASYNC_QUEUE is '{}'; it must be a whole number of at least 1", text);
+  }
+  return limit;
+}
+
+void add_step_closure(StepClosure f, std::vector<Tensor> args, bool run_async, Device device) {
+  if (!f) fail<ValueError>("add_step_closure: the function is empty");
+  DeviceClosures& closures = closures_of(device.id());
+  const std::lock_guard lock(closures.mutex);
+  closures.waiting.push_back({std::move(f), std::move(args), run_async});
+}
+
+std::vector<PendingClosure> take_closures(std::uint8_t device) {
+  DeviceClosures& closures = closures_of(device);
+  const std::lock_guard lock(closures.mutex);
+  return std::exchange(closures.waiting, {});
+}
+
+void return_closures(std::uint8_t device, std::vector<PendingClosure> taken) {
+  DeviceClosures& closures = closures_of(device);
+  const std::lock_guard lock(closures.mutex);
+  taken.insert(taken.end(), std::make_move_iterator(closures.waiting.begin()), std::make_move_iterator(closures.waiting.end()));
+  closures.waiting = std::move(taken);
+}
+
+void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
+  std::exception_ptr rejected;
+  for (PendingClosure& closure : closures) {
+    if (!closure.run_async) continue;
+    if (rejected) {
+      count(kDropped);
+      continue;
+    }
+    try {
+      closures_of(device).async.submit(std::move(closure));
+    } catch (...) {
+      rejected = std::current_exception();
+      count(kDropped);
+    }
+  }
+  std::size_t remaining = static_cast<std::size_t>(
+      std::count_if(closures.begin(), closures.end(), [](const PendingClosure& closure) { return !closure.run_async; }));
+  for (const PendingClosure& closure : closures) {
+    if (closure.run_async) continue;
+    --remaining;
+    try {
+      call(closure);
+    } catch (...) {
+      count(kDropped, remaining);
+      throw;
+    }
+  }
+  if (rejected) std::rethrow_exception(rejected);
+}
+
+void run_step_closures(Device device) { run_closures(device.id(), take_closures(device.id())); }
+
+void wait_closures() {
+  for (DeviceClosures& closures : *all_closures()) closures.async.drain();
+}
+
+bool inside_closure() { return closure_depth > 0; }
+
+}  // namespace lento

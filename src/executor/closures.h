@@ -1,0 +1,27 @@
+// The queues behind include/lento/closures.h: what waits for a device's next step, and the asynchronous worker.
+#pragma once
+
+#include <lento/closures.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace lento {
+
+struct PendingClosure {
+  StepClosure function;
+  std::vector<Tensor> args;
+  bool run_async = false;
+};
+
+/// Takes what was added since the last step.
+std::vector<PendingClosure> take_closures(std::uint8_t device);
+/// Puts them back in front of what was added meanwhile: the step could not be launched.
+void return_closures(std::uint8_t device, std::vector<PendingClosure> closures);
+/// Hands the asynchronous ones over, then runs the synchronous ones on this thread.
+void run_closures(std::uint8_t device, std::vector<PendingClosure> closures);
+
+/// True while the calling thread runs a closure: its reads are not surprises.
+bool inside_closure();
+
+}  // namespace lento

@@ -1,0 +1,31 @@
+// Plan: a compiled step. Two traces of the same structure share one; values of numbers and buffers are not part of it.
+#pragma once
+
+#include "backend/backend.h"
+#include "ir/graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace lento {
+
+struct Plan {
+  Graph graph;           // the structure; sources and scalar values are those of the trace that compiled it
+  std::uint8_t device;   // where it runs
+  std::uint64_t hash;    // of the structure
+  std::size_t bytes;     // what the cache counts
+  double compile_milliseconds = 0;
+  std::unique_ptr<Program> program;
+};
+using PlanPtr = std::shared_ptr<Plan>;
+
+/// Hash of what same_structure compares. Built with LENTO_CONSTANT_HASH it is the same for every graph, to prove that
+/// nothing trusts it.
+std::uint64_t structure_hash(const Graph& graph, std::uint8_t device);
+/// Ops, attributes, dtypes, shapes, which operands are the same value, outputs and their order: everything but sources
+/// and the values of numbers.
+bool same_structure(const Graph& a, const Graph& b);
+std::size_t graph_bytes(const Graph& graph);
+
+}  // namespace lento

@@ -1,0 +1,182 @@
+// Asynchronous runs, proven with a gate instead of a clock: the gated backend's runs wait for the test's word.
+#include <lento/closures.h>
+#include <lento/lento.h>
+
+#include "backends/testing/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace lento {
+namespace {
+
+using testing::gated_device;
+namespace gate = testing::gate;
+
+class Async : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    testing::register_testing_backends();
+    gate::close();
+  }
+  void TearDown() override {
+    gate::open_forever();
+    wait();
+    gate::close();
+  }
+  static Tensor on_gate(std::vector<float> values) {
+    return from_host(values.data(), DType::float32, Shape{static_cast<std::int64_t>(values.size())}, gated_device());
+  }
+};
+
+TEST_F(Async, E1_StepReturnsBeforeTheWorkIsDone) {
+  const Tensor x = on_gate({1, 2});
+  const Tensor y = x + 1;
+  step(gated_device());
+  gate::wait_for_arrivals(1);  // launched, not run
+  EXPECT_FALSE(y.is_pending());
+  gate::open(1);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 3}));
+}
+
+TEST_F(Async, E1_WaitReturnsWhenItIsDone) {
+  const Tensor y = on_gate({1}) + 1;
+  step(gated_device());
+  std::atomic<bool> waited{false};
+  std::thread waiter([&] {
+    wait({gated_device()});
+    waited = true;
+  });
+  gate::wait_for_arrivals(1);
+  EXPECT_FALSE(waited);
+  gate::open(1);
+  waiter.join();
+  EXPECT_TRUE(waited);
+}
+
+TEST_F(Async, E5_ALaterStepIsQueuedBehindTheValuesItReads) {
+  Tensor x = on_gate({0});
+  for (int i = 0; i < 5; ++i) {
+    x = x + 1;
+    step(gated_device());
+  }
+  gate::wait_for_arrivals(1);
+  EXPECT_EQ(gate::waiting(), 1);  // the other four wait for its result, not at the gate
+  gate::open(5);
+  EXPECT_EQ(x.item<float>(), 5);
+}
+
+TEST_F(Async, E5_IndependentStepsOfTwoThreadsOverlap) {
+  const Tensor a = on_gate({1});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      const Tensor y = a * 2;
+      step(gated_device());
+      EXPECT_EQ(y.item<float>(), 2);
+    });
+  }
+  gate::wait_for_arrivals(2);  // both are at the gate at once: no device lock
+  gate::open(2);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Async, E5_ABufferLivesUntilEveryQueuedRunHasUsedIt) {
+  Tensor y;
+  {
+    const Tensor x = on_gate({1, 2, 3});
+    y = x + 1;
+    step(gated_device());
+  }  // the only handle of x is gone while its reader waits
+  gate::wait_for_arrivals(1);
+  const Tensor other = on_gate({9, 9, 9});  // memory that was freed too early would be taken by this
+  gate::open(1);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(other.to_vector<float>(), (std::vector<float>{9, 9, 9}));
+}
+
+TEST_F(Async, E5_NothingIsDonatedWhileAQueuedRunStillReadsIt) {
+  Tensor x = on_gate({1, 2, 3});
+  const Tensor reader = x * 10;
+  eval(reader);
+  x[0] = 100.0F;  // would be in place if nobody else read the old value
+  eval(x);
+  gate::wait_for_arrivals(2);
+  gate::open(2);
+  EXPECT_EQ(reader.to_vector<float>(), (std::vector<float>{10, 20, 30}));
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{100, 2, 3}));
+}
+
+TEST_F(Async, E1_MoreStepsThanAllowedInFlightBlock) {
+  const Options saved = options();
+  Options few = saved;
+  few.max_inflight_steps = 2;
+  set_options(few);
+  std::atomic<int> stepped{0};
+  std::thread loop([&] {
+    Tensor x = on_gate({0});
+    for (int i = 0; i < 5; ++i) {
+      x = x + 1;
+      step(gated_device());
+      ++stepped;
+    }
+    EXPECT_EQ(x.item<float>(), 5);
+  });
+  gate::wait_for_arrivals(1);
+  while (stepped < 3) std::this_thread::yield();  // two queued behind the first is the most
+  EXPECT_EQ(stepped, 3);
+  gate::open_forever();
+  loop.join();
+  set_options(saved);
+}
+
+TEST_F(Async, E8_WaitingForLaunchedWorkIsNoImplicitSync) {
+  const Tensor y = on_gate({1}) + 1;
+  step(gated_device());
+  gate::wait_for_arrivals(1);
+  const std::uint64_t implicit = metrics::counter("sync.implicit");
+  const std::uint64_t waits = metrics::counter("sync.wait");
+  std::thread opener([] { gate::open(1); });
+  (void)y.item<float>();
+  opener.join();
+  EXPECT_EQ(metrics::counter("sync.implicit"), implicit);
+  EXPECT_LE(metrics::counter("sync.wait") - waits, 1U);
+}
+
+TEST_F(Async, E5_AForkedChildWorks) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  eval(x + 1);
+  wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    const Tensor y = lento::matmul(lento::ones({64, 64}), lento::ones({64, 64}));  // long enough for a worker
+    const bool right = (y[{0, 0}].item<float>()) == 64.0F && (x * 2).to_vector<float>()[1] == 4.0F;
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ((x + 5).to_vector<float>(), (std::vector<float>{6, 7}));
+}
+
+TEST_F(Async, AProcessMayExitInTheMiddleOfWork) {
+  EXPECT_EXIT(
+      {
+        Tensor x = lento::ones({256, 256});
+        for (int i = 0; i < 50; ++i) {
+          x = lento::matmul(x, x) * 0.001F;
+          step();
+        }
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace lento

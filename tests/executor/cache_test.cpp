@@ -1,0 +1,222 @@
+// The plan cache: what shares a plan, what does not, and that it stays bounded (clause E2); what explain() says (M3).
+#include <lento/lento.h>
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lento {
+namespace {
+
+class Cache : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    step();
+    wait();
+    cache::clear();
+    (void)explain();
+  }
+};
+
+struct Delta {
+  std::uint64_t hits = metrics::counter("plan.hit");
+  std::uint64_t misses = metrics::counter("plan.miss");
+  std::uint64_t hit() const { return metrics::counter("plan.hit") - hits; }
+  std::uint64_t miss() const { return metrics::counter("plan.miss") - misses; }
+};
+
+Tensor data(std::int64_t n, float value = 1) { return tensor(std::vector<float>(static_cast<std::size_t>(n), value)); }
+
+TEST_F(Cache, E2_TheSecondStepOfTheSameStructureCompilesNothing) {
+  Tensor x = data(8);
+  const Delta delta;
+  for (int i = 0; i < 10; ++i) {
+    x = x * 0.5F + static_cast<float>(i);  // the numbers change, the structure does not
+    step();
+  }
+  EXPECT_EQ(delta.miss(), 1U);
+  EXPECT_EQ(delta.hit(), 9U);
+  float expected = 1;
+  for (int i = 0; i < 10; ++i) expected = expected * 0.5F + static_cast<float>(i);
+  EXPECT_EQ(x.to_vector<float>()[7], expected);
+}
+
+TEST_F(Cache, E2_EvalAndStepOfTheSameGraphShareAPlan) {
+  const Tensor x = data(4);
+  const Tensor y = exp(x) + 1;
+  eval(y);
+  const Tensor z = exp(x) + 1;
+  const Delta delta;
+  step();
+  EXPECT_EQ(delta.miss(), 0U);
+  EXPECT_EQ(y.to_vector<float>(), z.to_vector<float>());
+}
+
+TEST_F(Cache, E2_SharedAndSeparateArgumentsAreDifferentStructures) {
+  const Tensor x = data(3, 2);
+  const Tensor y = data(3, 5);
+  const Tensor square = x * x;
+  eval(square);
+  const Delta delta;
+  const Tensor product = x * y;
+  eval(product);
+  EXPECT_EQ(delta.miss(), 1U);
+  EXPECT_EQ(square.to_vector<float>()[0], 4);
+  EXPECT_EQ(product.to_vector<float>()[0], 10);
+}
+
+TEST_F(Cache, E2_ThreadsThatMissOnTheSameKeyCompileOnce) {
+  const Tensor x = data(1000);
+  constexpr int kThreads = 4;
+  std::latch together(kThreads);
+  const Delta delta;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      Tensor y = x + 1;
+      for (int i = 0; i < 200; ++i) y = sin(y) * 1.5F;
+      together.arrive_and_wait();
+      eval(y);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(delta.miss(), 1U);
+  EXPECT_EQ(delta.hit(), kThreads - 1U);
+}
+
+TEST_F(Cache, E2_IsBoundedInBytesAndEvictsTheLeastRecentlyUsed) {
+  const std::size_t limit = cache::info().limit;
+  cache::set_limit(20'000);
+  const std::uint64_t evicted = metrics::counter("plan.evict");
+  for (std::int64_t n = 1; n <= 200; ++n) eval(data(n) + 1);
+  EXPECT_LE(cache::info().bytes, 20'000U);
+  EXPECT_GT(metrics::counter("plan.evict") - evicted, 100U);
+  const Delta delta;
+  eval(data(200) + 1);
+  EXPECT_EQ(delta.hit(), 1U);  // the newest is still there
+  eval(data(1) + 1);
+  EXPECT_EQ(delta.miss(), 1U);  // the oldest is not
+  cache::set_limit(limit);
+}
+
+TEST_F(Cache, E2_ClearAndRemoveForgetPlansEverywhere) {
+  const auto one_step = [x = data(4)] {
+    const Tensor y = x * 3;
+    const std::uint64_t key = graph_key({y});
+    step();
+    return key;
+  };
+  const std::uint64_t key = one_step();
+  EXPECT_NE(key, 0U);
+  EXPECT_EQ(one_step(), key);
+  EXPECT_EQ(cache::info().entries, 1U);
+  EXPECT_TRUE(cache::remove(key));
+  EXPECT_FALSE(cache::remove(key));
+  const Delta delta;
+  one_step();
+  EXPECT_EQ(delta.miss(), 1U);  // also the thread's own memory of the last steps has let go
+  cache::clear();
+  one_step();
+  EXPECT_EQ(delta.miss(), 2U);
+}
+
+TEST_F(Cache, E2_PlansPinNoBuffers) {
+  const std::size_t before = memory().live;
+  {
+    const Tensor x = data(1 << 16);
+    eval(x + 1);
+    wait();
+  }
+  EXPECT_EQ(cache::info().entries, 1U);
+  EXPECT_EQ(memory().live, before);
+}
+
+TEST_F(Cache, E2_AlternatingStepsAreBothRecognised) {
+  Tensor x = data(4);
+  const Delta delta;
+  for (int i = 0; i < 20; ++i) {
+    x = i % 3 == 0 ? x + 1 : x * 2;
+    step();
+  }
+  EXPECT_EQ(delta.miss(), 2U);
+  EXPECT_EQ(delta.hit(), 18U);
+}
+
+// --- explain ---
+
+std::string difference(auto&& first, auto&& second) {
+  first();
+  step();
+  (void)explain();
+  second();
+  step();
+  return explain();
+}
+
+void expect_says(const std::string& text, std::string_view words) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+  EXPECT_NE(text.find("cache_test.cpp:"), std::string::npos) << text;
+}
+
+TEST_F(Cache, M3_AChangedShape) {
+  Tensor y;
+  const auto run = [&](std::int64_t n) { y = exp(data(n)) * 2; };
+  expect_says(difference([&] { run(8); }, [&] { run(7); }), "argument 0 is float32(7,) and was float32(8,)");
+}
+
+TEST_F(Cache, M3_AChangedAttribute) {
+  const Tensor x = tensor({{1.0F, 2.0F}, {3.0F, 4.0F}});
+  Tensor y;
+  const auto run = [&](std::int64_t axis) { y = sum(x, Ints{axis}); };
+  expect_says(difference([&] { run(0); }, [&] { run(1); }), "an attribute changed");
+}
+
+TEST_F(Cache, M3_ANumberThatDecidedStructure) {
+  const Tensor x = data(4);
+  Tensor y;
+  const auto run = [&](double exponent) { y = pow(x, exponent); };
+  const std::string text = difference([&] { run(2); }, [&] { run(2.5); });
+  expect_says(text, "general_pow");
+  expect_says(text, "multiply");
+}
+
+TEST_F(Cache, M3_ALeftoverVariable) {
+  const Tensor x = data(4);
+  Tensor y;
+  Tensor leftover;
+  const auto run = [&](bool keep) {
+    const Tensor middle = exp(x);
+    y = middle + 1;
+    if (keep) leftover = middle;
+  };
+  expect_says(difference([&] { run(false); }, [&] { run(true); }), "is a variable still holding it?");
+}
+
+TEST_F(Cache, M3_AnArgumentSharedDifferently) {
+  const Tensor a = data(4);
+  const Tensor b = data(4);
+  Tensor y;
+  expect_says(difference([&] { y = a + b; }, [&] { y = a + a; }), "arguments are shared differently");
+}
+
+TEST_F(Cache, M3_AnotherOp) {
+  const Tensor x = data(4);
+  Tensor y;
+  expect_says(difference([&] { y = sin(x); }, [&] { y = cos(x); }), "op 0 is `cos(%in0)`");
+}
+
+TEST_F(Cache, M3_ImplicitSyncsAreListedByLine) {
+  const Tensor x = data(4);
+  (void)explain();
+  const int line = __LINE__ + 1;
+  for (int i = 0; i < 3; ++i) (void)(x + 1).to_vector<float>();
+  const std::string text = explain();
+  EXPECT_NE(text.find("Waited for a value 3 times at cache_test.cpp:" + std::to_string(line)), std::string::npos) << text;
+  EXPECT_EQ(explain(), "Nothing was compiled and nothing waited since the last call.\n");
+}
+
+}  // namespace
+}  // namespace lento

@@ -1,0 +1,289 @@
+// Step closures: clauses C1 to C6, one test a sentence.
+#include <lento/closures.h>
+#include <lento/lento.h>
+
+#include "backends/testing/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <latch>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lento {
+namespace {
+
+using testing::gated_device;
+namespace gate = testing::gate;
+
+struct Boom : std::runtime_error {
+  Boom() : std::runtime_error("boom") {}
+};
+
+class Closures : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    testing::register_testing_backends();
+    gate::close();
+    run_step_closures();  // what another test left
+  }
+  void TearDown() override {
+    gate::open_forever();
+    wait_closures();
+    gate::close();
+    ::unsetenv("LENTO_MAX_ASYNC_QUEUE");
+  }
+};
+
+std::uint64_t count_of(const char* name) { return metrics::counter(name); }
+
+TEST_F(Closures, C1_RunAfterTheNextStepWithSnapshots) {
+  Tensor x = tensor({1.0F}) + 1;
+  float seen = 0;
+  add_step_closure([&](const std::vector<Tensor>& args) { seen = args[0].item<float>(); }, {x});
+  x += 100;
+  EXPECT_EQ(seen, 0);
+  step();
+  EXPECT_EQ(seen, 2.0F);
+  seen = 0;
+  step();
+  EXPECT_EQ(seen, 0);  // once
+}
+
+TEST_F(Closures, C1_ArgumentsAreRootsOfTheStep) {
+  bool pending = true;
+  {
+    const Tensor x = tensor({1.0F}) + 1;  // no other handle survives
+    add_step_closure([&](const std::vector<Tensor>& args) { pending = args[0].is_pending(); }, {x});
+  }
+  step();
+  EXPECT_FALSE(pending);
+}
+
+TEST_F(Closures, C2_SynchronousOnesRunInOrderOnTheSteppingThread) {
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) {
+    add_step_closure([&order, i, me = std::this_thread::get_id()](const std::vector<Tensor>&) {
+      EXPECT_EQ(std::this_thread::get_id(), me);
+      order.push_back(i);
+    });
+  }
+  step();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(Closures, C2_StepDoesNotWaitForTheWorkAndReadingInAClosureIsNoSync) {
+  const float one = 1;
+  const Tensor x = from_host(&one, DType::float32, Shape{1}, gated_device()) + 1;
+  bool launched_first = false;
+  float value = 0;
+  const std::uint64_t implicit = count_of("sync.implicit");
+  const std::uint64_t waits = count_of("sync.wait");
+  add_step_closure(
+      [&](const std::vector<Tensor>& args) {
+        gate::wait_for_arrivals(1);  // the work has not run: the step did not wait for it
+        launched_first = true;
+        gate::open(1);
+        value = args[0].item<float>();
+      },
+      {x}, false, gated_device());
+  step(gated_device());
+  EXPECT_TRUE(launched_first);
+  EXPECT_EQ(value, 2.0F);
+  EXPECT_EQ(count_of("sync.implicit"), implicit);
+  EXPECT_EQ(count_of("sync.wait"), waits);
+}
+
+TEST_F(Closures, C2_AClosureAddedByAClosureRunsAfterTheNextStep) {
+  int inner = 0;
+  add_step_closure([&](const std::vector<Tensor>&) { add_step_closure([&](const std::vector<Tensor>&) { ++inner; }); });
+  step();
+  EXPECT_EQ(inner, 0);
+  step();
+  EXPECT_EQ(inner, 1);
+}
+
+TEST_F(Closures, C2_AStepInsideAClosureDoesNotRunTheOuterStepsOthers) {
+  std::vector<std::string> order;
+  add_step_closure([&](const std::vector<Tensor>&) {
+    order.emplace_back("first begins");
+    step();
+    order.emplace_back("first ends");
+  });
+  add_step_closure([&](const std::vector<Tensor>&) { order.emplace_back("second"); });
+  step();
+  EXPECT_EQ(order, (std::vector<std::string>{"first begins", "first ends", "second"}));
+}
+
+TEST_F(Closures, C3_AsynchronousOnesRunInOrderOnOneWorker) {
+  std::vector<int> order;
+  std::vector<std::thread::id> threads;
+  for (int i = 0; i < 5; ++i) {
+    add_step_closure(
+        [&, i](const std::vector<Tensor>&) {
+          order.push_back(i);
+          threads.push_back(std::this_thread::get_id());
+        },
+        {}, true);
+  }
+  step();
+  wait_closures();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  for (const std::thread::id id : threads) {
+    EXPECT_EQ(id, threads[0]);
+    EXPECT_NE(id, std::this_thread::get_id());
+  }
+}
+
+TEST_F(Closures, C3_AFullQueueBlocksTheSubmitter) {
+  ::setenv("LENTO_MAX_ASYNC_QUEUE", "1", 1);
+  std::latch release(1);
+  std::latch started(1);
+  std::atomic<bool> handed_over{false};
+  add_step_closure(
+      [&](const std::vector<Tensor>&) {
+        started.count_down();
+        release.wait();
+      },
+      {}, true);
+  step();
+  started.wait();  // the worker is busy, the queue is empty
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  step();  // fills the queue
+  std::thread third([&] {
+    add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+    step();
+    handed_over = true;
+  });
+  release.count_down();
+  third.join();  // returns only because the worker made room
+  EXPECT_TRUE(handed_over);
+}
+
+TEST_F(Closures, C3_ABadQueueLengthIsAnError) {
+  for (const char* bad : {"0", "-3", "many", "", "7 "}) {
+    ::setenv("LENTO_MAX_ASYNC_QUEUE", bad, 1);
+    EXPECT_THROW((void)max_async_closures(), ValueError) << bad;
+  }
+  ::unsetenv("LENTO_MAX_ASYNC_QUEUE");
+  EXPECT_EQ(max_async_closures(), 100U);
+}
+
+TEST_F(Closures, C4_ASynchronousFailureLeavesStepAndDropsTheRest) {
+  bool later = false;
+  const Tensor y = tensor({1.0F}) + 1;
+  add_step_closure([](const std::vector<Tensor>&) { throw Boom(); });
+  add_step_closure([&](const std::vector<Tensor>&) { later = true; });
+  const std::uint64_t dropped = count_of("closure.dropped");
+  EXPECT_THROW(step(), Boom);
+  EXPECT_FALSE(later);
+  EXPECT_EQ(count_of("closure.dropped") - dropped, 1U);
+  EXPECT_FALSE(y.is_pending());
+  EXPECT_EQ(y.item<float>(), 2.0F);
+  step();
+  EXPECT_FALSE(later);
+}
+
+TEST_F(Closures, C5_AnAsynchronousFailureSurfacesOnTheNextSubmissionAndThenIsOver) {
+  const std::uint64_t failed = count_of("closure.failed");
+  add_step_closure([](const std::vector<Tensor>&) { throw Boom(); }, {}, true);
+  step();
+  wait_closures();
+  EXPECT_EQ(count_of("closure.failed") - failed, 1U);
+  step();  // hands nothing over: says nothing
+  bool ran = false;
+  bool synchronous = false;
+  add_step_closure([&](const std::vector<Tensor>&) { ran = true; }, {}, true);
+  add_step_closure([&](const std::vector<Tensor>&) { synchronous = true; });
+  try {
+    step();
+    FAIL() << "the failure was swallowed";
+  } catch (const ClosureError& error) {
+    EXPECT_STREQ(error.what(), "Cannot run asynchronous closure due to previously raised exception");
+    EXPECT_THROW(std::rethrow_exception(error.cause()), Boom);
+  }
+  EXPECT_TRUE(synchronous);
+  EXPECT_FALSE(ran);
+  add_step_closure([&](const std::vector<Tensor>&) { ran = true; }, {}, true);
+  step();
+  wait_closures();
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(Closures, C5_WhatIsQueuedBehindAFailureIsDropped) {
+  std::latch release(1);
+  const std::uint64_t dropped = count_of("closure.dropped");
+  std::atomic<int> ran{0};
+  add_step_closure(
+      [&](const std::vector<Tensor>&) {
+        release.wait();
+        throw Boom();
+      },
+      {}, true);
+  for (int i = 0; i < 3; ++i) add_step_closure([&](const std::vector<Tensor>&) { ++ran; }, {}, true);
+  step();
+  release.count_down();
+  wait_closures();
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(count_of("closure.dropped") - dropped, 3U);
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  EXPECT_THROW(step(), ClosureError);
+}
+
+TEST_F(Closures, C5_ASubmitterBlockedOnAFullQueueWakesAndRaises) {
+  ::setenv("LENTO_MAX_ASYNC_QUEUE", "1", 1);
+  std::latch release(1);
+  std::latch started(1);
+  add_step_closure(
+      [&](const std::vector<Tensor>&) {
+        started.count_down();
+        release.wait();
+        throw Boom();
+      },
+      {}, true);
+  step();
+  started.wait();
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  step();  // the queue is full
+  std::atomic<bool> raised{false};
+  std::thread blocked([&] {
+    add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+    try {
+      step();
+    } catch (const ClosureError&) {
+      raised = true;
+    }
+  });
+  release.count_down();
+  blocked.join();
+  EXPECT_TRUE(raised);
+}
+
+TEST_F(Closures, C6_AStepThatRaisesBeforeLaunchKeepsItsClosures) {
+  const float one = 1;
+  const Tensor x = from_host(&one, DType::float32, Shape{1}, testing::faulty_device()) * 3;
+  int ran = 0;
+  add_step_closure([&](const std::vector<Tensor>&) { ++ran; }, {}, false, testing::faulty_device());
+  testing::inject(testing::Fault::compile);
+  EXPECT_THROW(step(testing::faulty_device()), BackendError);
+  EXPECT_EQ(ran, 0);
+  EXPECT_TRUE(x.is_pending());
+  step(testing::faulty_device());
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(x.item<float>(), 3.0F);
+}
+
+TEST_F(Closures, C6_DevicesHaveSeparateQueues) {
+  int here = 0;
+  add_step_closure([&](const std::vector<Tensor>&) { ++here; }, {}, false, gated_device());
+  step();
+  EXPECT_EQ(here, 0);
+  step(gated_device());
+  EXPECT_EQ(here, 1);
+}
+
+}  // namespace
+}  // namespace lento
