@@ -1,11 +1,15 @@
 // Everything a user of Lento includes.
 #pragma once
 
+#include <lento/cache.h>
+#include <lento/closures.h>
 #include <lento/device.h>
 #include <lento/dtype.h>
 #include <lento/error.h>
 #include <lento/eval.h>
 #include <lento/indexing.h>
+#include <lento/memory.h>
+#include <lento/metrics.h>
 #include <lento/ops.gen.h>
 #include <lento/random.h>
 #include <lento/tensor.h>

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace lento {
@@ -19,6 +20,7 @@ struct RunArguments {
   std::span<const std::uint8_t> donated;    // inputs[i] is used by nobody else afterwards: it may be written
   std::span<const ScalarArgument> scalars;  // one a graph scalar
   std::span<const ValueRef> outputs;        // one a graph output: the run sets either its buffer or its failure
+  std::span<const Source> sources;          // one a node: lines of the trace that runs, for failures
 };
 
 /// A graph made ready to run on a device, any number of times.
@@ -32,6 +34,13 @@ class Program {
   virtual double estimated_microseconds() const { return 1e6; }
   /// What it occupies, for the limit of the plan cache.
   virtual std::size_t bytes() const { return 0; }
+  /// The most bytes a run allocates at a time; known before it runs.
+  virtual std::size_t planned_peak() const { return 0; }
+  /// Launches of a run, and bytes of machine code, for reports.
+  virtual std::size_t kernels() const { return 0; }
+  virtual std::size_t code_bytes() const { return 0; }
+  /// What the backend made of the graph, for people.
+  virtual std::string text() const { return {}; }
 };
 
 class Backend {

@@ -37,11 +37,7 @@ class LENTO_API Buffer {
 
 using BufferRef = Ref<Buffer>;
 
-/// Host memory aligned to 64 bytes; throws MemoryError. Counted in live_host_bytes().
+/// Host memory aligned to 64 bytes, charged to the device's account; throws MemoryError.
 LENTO_API BufferRef allocate_host(std::size_t bytes, std::uint8_t device);
-/// Bytes of host buffers that are alive, and the most there were since the last reset of the peak.
-LENTO_API std::size_t live_host_bytes();
-LENTO_API std::size_t peak_host_bytes();
-LENTO_API void reset_peak_host_bytes();
 
 }  // namespace lento

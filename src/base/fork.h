@@ -7,7 +7,7 @@
 namespace lento {
 
 /// Locks of lower order are taken first; a thread that holds one may take those of higher order.
-enum class ForkOrder { tapes, cache, runs, notes, interner, counters, devices, waiting };
+enum class ForkOrder { tapes, cache, runs, notes, values, interner, counters, devices, waiting };
 
 /// The mutex must live as long as the process.
 void lock_while_forking(std::mutex& mutex, ForkOrder order);

@@ -46,7 +46,8 @@ class IntListTable {
   std::atomic<std::uint32_t> size_{0};
 };
 
-/// A good 64-bit hash of a list of integers.
+/// A good 64-bit hash of a list of integers. Built with LENTO_CONSTANT_HASH it is the same for every list, to prove
+/// that nothing trusts it.
 std::uint64_t hash_ints(std::span<const std::int64_t> values);
 
 }  // namespace lento

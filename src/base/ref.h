@@ -1,4 +1,5 @@
-// Ref<T>: an intrusive counted pointer; T has `std::atomic<std::uint32_t> refs` and a static destroy(T*).
+// Ref<T>: an intrusive counted pointer; T has `std::atomic<std::uint32_t> refs` and a static destroy(T*). A type whose
+// objects can be found without having a Ref (see Value) says so with `static constexpr bool kCanBeFound = true`.
 #pragma once
 
 #include <atomic>
@@ -34,10 +35,8 @@ class Ref {
     T* object = std::exchange(object_, nullptr);
     if (object == nullptr) return;
     // The sole owner needs no atomic subtraction: nobody else can add a count.
-    if (object->refs.load(std::memory_order_acquire) == 1 ||
-        object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      T::destroy(object);
-    }
+    const bool sole = !requires { T::kCanBeFound; } && object->refs.load(std::memory_order_acquire) == 1;
+    if (sole || object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) T::destroy(object);
   }
   /// Gives the count up to the caller.
   T* release() { return std::exchange(object_, nullptr); }

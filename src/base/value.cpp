@@ -1,17 +1,15 @@
 #include "base/value.h"
 
+#include "base/interrupt.h"
+
 #include <pthread.h>
 
 #include <array>
-#include <chrono>
 #include <condition_variable>
 
 namespace lento {
 
 namespace {
-
-std::atomic<InterruptCheck> interrupt_check{nullptr};
-constexpr auto kCheckInterval = std::chrono::milliseconds(50);
 
 /// Waiters of all completions share a few condition variables: a wait is rare and a completion should stay small.
 struct WaitBucket {
@@ -31,7 +29,8 @@ std::atomic<WaitBuckets*>& wait_buckets() {
 }
 
 WaitBucket& bucket_of(const Completion* completion) {
-  return (*wait_buckets().load(std::memory_order_acquire))[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
+  return (
+      *wait_buckets().load(std::memory_order_acquire))[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
 }
 
 }  // namespace
@@ -51,8 +50,6 @@ void Failure::raise() const {
   Error::raise(kind, line.empty() ? message : message + ", at " + line);
 }
 
-void set_interrupt_check(InterruptCheck check) { interrupt_check.store(check, std::memory_order_release); }
-
 Ref<Completion> Completion::make() { return CompletionRef::adopt(std::make_unique<Completion>().release()); }
 void Completion::destroy(Completion* completion) { std::unique_ptr<Completion>{completion}; }
 
@@ -60,14 +57,7 @@ void Completion::wait() const {
   if (done()) return;
   WaitBucket& bucket = bucket_of(this);
   std::unique_lock lock(bucket.mutex);
-  while (!done()) {
-    bucket.changed.wait_for(lock, kCheckInterval);
-    if (const InterruptCheck check = interrupt_check.load(std::memory_order_acquire); check != nullptr && !done()) {
-      lock.unlock();
-      check();
-      lock.lock();
-    }
-  }
+  wait_interruptibly(bucket.changed, lock, [this] { return done(); });
 }
 
 bool Completion::add_listener(CompletionListener* listener) {
@@ -92,25 +82,5 @@ void Completion::finish() {
   bucket.changed.notify_all();
   for (CompletionListener* listener : listeners) listener->completed();
 }
-
-Ref<Value> Value::ready(BufferRef buffer) {
-  auto value = std::make_unique<Value>();
-  value->buffer = std::move(buffer);
-  return ValueRef::adopt(value.release());
-}
-
-Ref<Value> Value::failed(FailureRef failure) {
-  auto value = std::make_unique<Value>();
-  value->failure = std::move(failure);
-  return ValueRef::adopt(value.release());
-}
-
-Ref<Value> Value::future(CompletionRef producer) {
-  auto value = std::make_unique<Value>();
-  value->producer = std::move(producer);
-  return ValueRef::adopt(value.release());
-}
-
-void Value::destroy(Value* value) { std::unique_ptr<Value>{value}; }
 
 }  // namespace lento

@@ -2,6 +2,7 @@
 // Completion: the end of one run of a plan; the values a run produces share it.
 #pragma once
 
+#include <lento/dtype.h>
 #include <lento/error.h>
 #include <lento/export.h>
 
@@ -49,7 +50,7 @@ class Completion {
   static void destroy(Completion* completion);
 
   bool done() const { return done_.load(std::memory_order_acquire); }
-  /// Blocks until done. Front ends may install a check that is called every 50 ms meanwhile and may throw (Ctrl-C).
+  /// Blocks until done, or until a front end's interrupt check throws.
   void wait() const;
   /// False when it is done already; then the listener is not called.
   bool add_listener(CompletionListener* listener);
@@ -57,6 +58,7 @@ class Completion {
   void finish();
 
   std::atomic<std::uint32_t> refs{1};
+  FailureRef failure;  // one that began in this run, if any; written before it finishes
 
  private:
   std::atomic<bool> done_{false};
@@ -65,22 +67,32 @@ class Completion {
 };
 using CompletionRef = Ref<Completion>;
 
-/// Called while a thread waits; throwing ends the wait. One for the process, installed by a front end.
-using InterruptCheck = void (*)();
-LENTO_API void set_interrupt_check(InterruptCheck check);
+enum class ShapeId : std::uint32_t;  // the ir layer's
 
+/// What a value is, for whoever lists tensors.
+struct ValueKind {
+  DType dtype = DType::float32;
+  ShapeId shape{};
+  Source source;  // the line that made it
+};
+
+/// Values live in slabs that are never freed, so that every_value() can walk them.
 struct Value {
-  std::atomic<std::uint32_t> refs{1};
-  /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use, so a stale
-  /// or racing value only costs a second slot.
-  std::atomic<std::uint64_t> leaf_hint{0};
-  CompletionRef producer;  // set at creation; null when the value was there from the start
-  BufferRef buffer;        // written before the producer finishes, then constant
-  FailureRef failure;      // likewise
+  static constexpr bool kCanBeFound = true;
 
-  static Ref<Value> ready(BufferRef buffer);
-  static Ref<Value> failed(FailureRef failure);
-  static Ref<Value> future(CompletionRef producer);
+  std::atomic<std::uint32_t> refs{0};  // 0: free, or not published yet
+  ValueKind kind;                      // set at creation
+  /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use, so a
+  /// stale or racing value only costs a second slot.
+  std::atomic<std::uint64_t> leaf_hint{0};
+  std::atomic<std::uint64_t> tensor_id{0};  // of the tensor that has it; 0 when only records and runs hold it
+  CompletionRef producer;                   // set at creation; null when the value was there from the start
+  BufferRef buffer;                         // written before the producer finishes, then constant
+  FailureRef failure;                       // likewise
+
+  static Ref<Value> ready(BufferRef buffer, const ValueKind& kind = {});
+  static Ref<Value> failed(FailureRef failure, const ValueKind& kind = {});
+  static Ref<Value> future(CompletionRef producer, const ValueKind& kind);
   static void destroy(Value* value);
 
   bool settled() const { return !producer || producer->done(); }
@@ -89,5 +101,8 @@ struct Value {
   }
 };
 using ValueRef = Ref<Value>;
+
+/// Every value that somebody holds at this moment.
+std::vector<ValueRef> every_value();
 
 }  // namespace lento

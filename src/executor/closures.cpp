@@ -1,13 +1,16 @@
 #include "executor/closures.h"
 
 #include "base/counters.h"
+#include "base/devices.h"
 #include "base/fail.h"
-#include "tensor/tapes.h"
+#include "base/interrupt.h"
+#include "base/timings.h"
 
 #include <pthread.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -26,6 +29,7 @@ namespace {
 const CounterId kRun = counter_id("closure.run");
 const CounterId kFailed = counter_id("closure.failed");
 const CounterId kDropped = counter_id("closure.dropped");
+const TimingId kClosureTime = timing_id("closure");
 
 constexpr std::size_t kDefaultQueue = 100;
 constexpr auto kIdleTime = std::chrono::seconds(3);
@@ -38,6 +42,7 @@ void call(const PendingClosure& closure) {
     ~Depth() { --closure_depth; }
   } const depth;
   count(kRun);
+  const TimedSection timed(kClosureTime);
   closure.function(closure.args);
 }
 
@@ -47,7 +52,7 @@ class AsyncQueue {
   void submit(PendingClosure closure) {
     const std::size_t limit = max_async_closures();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failure_ || queue_.size() < limit; });
+    wait_interruptibly(changed_, lock, [&] { return failure_ || queue_.size() < limit; });
     if (failure_) {
       // The error is handed to one submitter; after that everything works again.
       const std::exception_ptr cause = std::exchange(failure_, nullptr);
@@ -63,10 +68,19 @@ class AsyncQueue {
 
   void drain() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+    wait_interruptibly(changed_, lock, [this] { return queue_.empty() && !busy_; });
   }
 
  private:
+  /// Lets go of what is queued without the lock: what closures captured may call anything when it goes.
+  void drop_queue(std::unique_lock<std::mutex>& lock) {
+    std::deque<PendingClosure> dropped;
+    dropped.swap(queue_);
+    lock.unlock();
+    dropped.clear();
+    lock.lock();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (changed_.wait_for(lock, kIdleTime, [this] { return !queue_.empty(); })) {
@@ -83,17 +97,15 @@ class AsyncQueue {
       }
       closure = {};  // its tensors and captures go before anybody hears that it is done
       lock.lock();
-      busy_ = false;
       if (failure) {
         count(kFailed);
         count(kDropped, queue_.size());
         failure_ = failure;
-        queue_.clear();
-        has_worker_ = false;
-        changed_.notify_all();
-        return;
+        drop_queue(lock);
       }
+      busy_ = false;
       changed_.notify_all();
+      if (failure && queue_.empty()) break;
     }
     has_worker_ = false;
   }
@@ -114,9 +126,13 @@ struct DeviceClosures {
 
 using AllClosures = std::array<DeviceClosures, kMaxDevices>;
 
+std::atomic<bool> abandoned{false};
+
 AllClosures*& all_closures() {
   static AllClosures* all = [] {
-    std::atexit([] { wait_closures(); });
+    std::atexit([] {
+      if (!abandoned.load()) wait_closures();
+    });
     // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
     pthread_atfork(nullptr, nullptr, [] { all_closures() = new AllClosures; });
     return new AllClosures;  // never destroyed: workers may outlive static destructors
@@ -159,7 +175,8 @@ std::vector<PendingClosure> take_closures(std::uint8_t device) {
 void return_closures(std::uint8_t device, std::vector<PendingClosure> taken) {
   DeviceClosures& closures = closures_of(device);
   const std::lock_guard lock(closures.mutex);
-  taken.insert(taken.end(), std::make_move_iterator(closures.waiting.begin()), std::make_move_iterator(closures.waiting.end()));
+  taken.insert(taken.end(), std::make_move_iterator(closures.waiting.begin()),
+               std::make_move_iterator(closures.waiting.end()));
   closures.waiting = std::move(taken);
 }
 
@@ -178,8 +195,8 @@ void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
       count(kDropped);
     }
   }
-  std::size_t remaining = static_cast<std::size_t>(
-      std::count_if(closures.begin(), closures.end(), [](const PendingClosure& closure) { return !closure.run_async; }));
+  std::size_t remaining = static_cast<std::size_t>(std::count_if(
+      closures.begin(), closures.end(), [](const PendingClosure& closure) { return !closure.run_async; }));
   for (const PendingClosure& closure : closures) {
     if (closure.run_async) continue;
     --remaining;
@@ -198,6 +215,8 @@ void run_step_closures(Device device) { run_closures(device.id(), take_closures(
 void wait_closures() {
   for (DeviceClosures& closures : *all_closures()) closures.async.drain();
 }
+
+void abandon_closures() { abandoned.store(true); }
 
 bool inside_closure() { return closure_depth > 0; }
 

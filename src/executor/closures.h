@@ -21,6 +21,10 @@ void return_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 /// Hands the asynchronous ones over, then runs the synchronous ones on this thread.
 void run_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 
+/// The end of the process does not wait for asynchronous closures. For a front end that has waited as long as it wants,
+/// and whose closures may never return.
+LENTO_API void abandon_closures();
+
 /// True while the calling thread runs a closure: its reads are not surprises.
 bool inside_closure();
 

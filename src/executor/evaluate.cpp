@@ -2,18 +2,21 @@
 
 #include "backend/backend.h"
 #include "base/counters.h"
-#include "base/fail.h"
+#include "base/timings.h"
 #include "executor/closures.h"
-#include "executor/explain.h"
+#include "executor/memory_limit.h"
 #include "executor/plan_cache.h"
 #include "executor/replay.h"
 #include "executor/run.h"
+#include "executor/save_graphs.h"
+#include "executor/syncs.h"
 #include "ir/op.gen.h"
 #include "ir/tape.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace lento {
@@ -24,6 +27,7 @@ const CounterId kTrimmed = counter_id("graph.trimmed");
 const CounterId kHit = counter_id("plan.hit");
 const CounterId kImplicitSync = counter_id("sync.implicit");
 const CounterId kWaitSync = counter_id("sync.wait");
+const TimingId kSyncTime = timing_id("sync");
 
 /// What one evaluation of a tape computes and what it leaves behind. All marks have one byte a record.
 struct Selection {
@@ -58,45 +62,31 @@ Selection select(const Tape& tape, std::vector<std::uint8_t> roots) {
   return selection;
 }
 
-/// Leaves that records which stay in the tape read.
-std::vector<std::uint8_t> leaves_that_stay(const Tape& tape, std::span<const std::uint8_t> keep) {
-  std::vector<std::uint8_t> stays(tape.leaf_count());
-  for (std::uint32_t i = 0; i < tape.size(); ++i) {
-    if (keep[i] == 0) continue;
-    for (const OperandRef operand : tape.operands(tape.record(i))) {
-      if (operand.kind() == OperandRef::Kind::leaf) stays[operand.index()] = 1;
-    }
-  }
-  return stays;
-}
-
-/// True when only the tape and one run hold the value: once the tape lets go, the run may write into it.
-bool held_by_tape_and_run(const ValueRef& value) { return value->refs.load(std::memory_order_acquire) == 2; }
-
 /// The handle of a record that is being computed leaves the tape with a promise.
 void install(TensorState& state, const ValueRef& value) {
-  state.value = value;
+  give_value(state, value);
   state.tape.store(nullptr, std::memory_order_release);
+}
+
+ValueRef promise(const Tape& tape, std::uint32_t record, const CompletionRef& completion) {
+  return Value::future(completion, {tape.record(record).dtype, tape.record(record).shape, tape.source(record)});
 }
 
 void handle_moved(TensorState* state, std::uint32_t index) { state->index = index; }
 
 /// Takes the selected records out of the tape: their handles get promises, later records read those as leaves. The tape
 /// may have grown since it was selected. Needs the tape's lock.
-std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, const Tape::Extract& extract, PlanPtr plan) {
+std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extract& extract, PlanPtr plan) {
   auto run = std::make_unique<Run>();
   run->plan = std::move(plan);
-  run->scalars = extract.graph.scalars;
+  run->scalars = std::move(extract.graph.scalars);
+  run->sources = std::make_shared<const std::vector<Source>>(std::move(extract.graph.sources));
+  for (const std::uint32_t leaf : extract.leaf_of) run->inputs.push_back(tape.leaf(leaf).value);
   std::vector<std::uint8_t> keep(tape.size(), 1);
   for (std::size_t i = 0; i < selection.need.size(); ++i) keep[i] = selection.live[i] != 0 && selection.need[i] == 0;
-  const std::vector<std::uint8_t> stays = leaves_that_stay(tape, keep);
-  for (const std::uint32_t leaf : extract.leaf_of) {
-    run->inputs.push_back(tape.leaf(leaf).value);
-    run->donated.push_back(held_by_tape_and_run(run->inputs.back()) && stays[leaf] == 0 ? 1 : 0);
-  }
   std::vector<Leaf> computed(tape.size());
   for (const std::uint32_t i : selection.outputs) {
-    run->outputs.push_back(Value::future(run->completion));
+    run->outputs.push_back(promise(tape, i, run->completion));
     computed[i] = {run->outputs.back(), tape.record(i).dtype, tape.record(i).shape};
     if (TensorState* handle = tape.handle(i)) install(*handle, run->outputs.back());
   }
@@ -105,43 +95,34 @@ std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, const Tape
 }
 
 /// The same for a tape that equals an image: nothing stays.
-std::unique_ptr<Run> bind_run(Tape& tape, const TapeImage& image) {
+std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
   auto run = std::make_unique<Run>();
   run->plan = image.plan;
+  run->sources = image.sources_in(tape);
   run->inputs.reserve(image.leaf_of.size());
-  run->donated.reserve(image.leaf_of.size());
   run->scalars.reserve(image.scalar_of.size());
   run->outputs.reserve(image.live.size());
-  for (const std::uint32_t leaf : image.leaf_of) {
-    run->inputs.push_back(tape.leaf(leaf).value);
-    run->donated.push_back(held_by_tape_and_run(run->inputs.back()) ? 1 : 0);
-  }
+  for (const std::uint32_t leaf : image.leaf_of) run->inputs.push_back(tape.leaf(leaf).value);
   for (const std::uint32_t scalar : image.scalar_of) run->scalars.push_back(tape.scalar(scalar));
   for (const std::uint32_t i : image.live) {
-    run->outputs.push_back(Value::future(run->completion));
+    run->outputs.push_back(promise(tape, i, run->completion));
     install(*tape.handle(i), run->outputs.back());
   }
   tape.clear();
   return run;
 }
 
-TapeImage image_of(const Tape& tape, const Tape::Extract& extract, const Selection& selection, PlanPtr plan) {
-  TapeImage image;
-  image.plan = std::move(plan);
-  image.records.assign(&tape.record(0), &tape.record(0) + tape.size());
-  image.operand_lists.assign(tape.operand_list().begin(), tape.operand_list().end());
-  for (std::uint32_t i = 0; i < tape.leaf_count(); ++i) image.leaves.push_back({tape.leaf(i).dtype, tape.leaf(i).shape});
-  for (std::uint32_t i = 0; i < tape.scalar_count(); ++i) image.scalars.push_back(tape.scalar(i).dtype);
-  image.live = selection.outputs;
-  image.leaf_of = extract.leaf_of;
-  image.scalar_of = extract.scalar_of;
-  return image;
+/// True when the evaluation takes the whole tape and every value it keeps has a handle: a tape that looks the same can
+/// be replayed.
+bool takes_all(const Tape& tape, const Selection& selection) {
+  return tape.size() == selection.need.size() && tape.live() == selection.outputs.size() &&
+         std::ranges::all_of(selection.outputs, [&](std::uint32_t i) { return tape.handle(i) != nullptr; });
 }
 
 /// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
-void evaluate_marked(Tape& tape, const Mark& mark) {
+CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
   while (true) {
     Selection selection;
     Tape::Extract extract;
@@ -149,7 +130,7 @@ void evaluate_marked(Tape& tape, const Mark& mark) {
     {
       const TapeGuard guard(tape);
       std::vector<std::uint8_t> roots = mark(tape);
-      if (std::ranges::find(roots, 1) == roots.end()) return;
+      if (std::ranges::find(roots, 1) == roots.end()) return {};
       selection = select(tape, std::move(roots));
       extract = tape.extract(selection.need, selection.outputs);
       version = tape.version();
@@ -158,17 +139,20 @@ void evaluate_marked(Tape& tape, const Mark& mark) {
     verify(extract.graph);
 #endif
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
+    check_memory(*plan, extract.graph.sources);
     std::unique_ptr<Run> run;
+    std::optional<Graph> saved;
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
-      const bool whole = tape.size() == selection.need.size() && tape.live() == selection.outputs.size() &&
-                         std::ranges::all_of(selection.outputs, [&](std::uint32_t i) { return tape.handle(i) != nullptr; });
-      if (whole && owned_by_caller(tape)) replay_of(tape.device).remember(image_of(tape, extract, selection, plan));
+      if (saves_graphs()) saved = extract.graph;
+      if (takes_all(tape, selection) && owned_by_caller(tape)) {
+        replay_of(tape.device).remember(TapeImage(tape, extract, selection.outputs, plan));
+      }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
-    launch(std::move(run));
-    return;
+    if (saved) save_graph(*saved, tape.device);
+    return launch(std::move(run));
   }
 }
 
@@ -215,35 +199,38 @@ void evaluate(std::span<TensorState* const> states) {
   }
 }
 
-void evaluate_all(std::uint8_t device) {
-  Tape& tape = tape_for(device);
+CompletionRef evaluate_all(Tape& tape) {
   std::unique_ptr<Run> run;
   {
     const TapeGuard guard(tape);
-    if (tape.size() == 0) return;
-    if (const TapeImage* image = replay_of(device).find(tape)) {
+    if (tape.size() == 0) return {};
+    // What has to be looked at more closely takes the longer way.
+    const bool plain = owned_by_caller(tape) && !saves_graphs() && !memory_is_limited(tape.device);
+    if (TapeImage* image = plain ? replay_of(tape.device).find(tape) : nullptr) {
       count(kHit);
+      image->plan->used.store(true, std::memory_order_relaxed);
       run = bind_run(tape, *image);
     }
   }
-  if (run != nullptr) {
-    launch(std::move(run));
-  } else {
-    evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
-  }
+  if (run != nullptr) return launch(std::move(run));
+  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
 }
 
 const void* read_value(TensorState& state) {
+  const bool in_closure = inside_closure();
   if (state.pending()) {
-    if (!inside_closure()) {
+    if (!in_closure) {
       count(kImplicitSync);
-      explain_sync(current_call.source);
+      note_sync(current_call.source);
     }
     evaluate_one(state);
-  } else if (!state.value->settled() && !inside_closure()) {
+  } else if (!in_closure && !state.value->settled()) {
     count(kWaitSync);
   }
-  state.value->wait();
+  if (!state.value->settled()) {
+    const TimedSection timed(kSyncTime);
+    state.value->wait();
+  }
   if (state.value->failure) state.value->failure->raise();
   return backend_of(state.device).host_pointer(*state.value->buffer);
 }

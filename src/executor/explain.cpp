@@ -1,15 +1,15 @@
 #include "executor/explain.h"
 
-#include <lento/eval.h>
+#include <lento/metrics.h>
 
 #include "base/fork.h"
 #include "base/format.h"
+#include "executor/syncs.h"
 #include "ir/op.h"
 #include "ir/print.h"
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,8 +19,6 @@ namespace lento {
 namespace {
 
 constexpr std::size_t kMaxCompiles = 1000;  // more than anybody reads; the oldest go first
-constexpr std::size_t kMaxLines = 1000;
-constexpr std::size_t kCandidates = 64;  // most recently used plans that are looked at
 
 struct CompileNote {
   std::size_t ops;
@@ -32,7 +30,6 @@ struct Notes {
   std::mutex mutex;
   std::deque<CompileNote> compiles;
   std::size_t forgotten = 0;
-  std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> syncs;  // by line
 };
 Notes& notes() {
   static auto* all = [] {
@@ -67,11 +64,11 @@ std::size_t common_prefix(const Graph& a, const Graph& b) {
 const Plan* nearest(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached) {
   const Plan* best = nullptr;
   std::pair<std::size_t, std::size_t> best_score{0, 0};
-  std::size_t looked_at = 0;
   for (const PlanPtr& plan : cached) {
-    if (plan->device != device || looked_at++ == kCandidates) continue;
-    const std::size_t size_gap = plan->graph.nodes.size() > graph.nodes.size() ? plan->graph.nodes.size() - graph.nodes.size()
-                                                                               : graph.nodes.size() - plan->graph.nodes.size();
+    if (plan->device != device) continue;
+    const std::size_t size_gap = plan->graph.nodes.size() > graph.nodes.size()
+                                     ? plan->graph.nodes.size() - graph.nodes.size()
+                                     : graph.nodes.size() - plan->graph.nodes.size();
     const std::pair score{common_prefix(graph, plan->graph), ~size_gap};
     if (best == nullptr || score > best_score) {
       best = plan.get();
@@ -99,14 +96,17 @@ std::string describe_node(const Graph& now, const Graph& before, std::size_t i) 
   const Record& a = now.nodes[i];
   const Record& b = before.nodes[i];
   if (a.op != b.op) return fmt::format("op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
-  if (a.attrs != b.attrs) return fmt::format("an attribute changed: op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
+  if (a.attrs != b.attrs)
+    return fmt::format("an attribute changed: op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
   const auto x = now.operands(a);
   const auto y = before.operands(b);
   if (!std::equal(x.begin(), x.end(), y.begin(), y.end())) {
-    return fmt::format("arguments are shared differently: op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
+    return fmt::format("arguments are shared differently: op {} is {} and was {}", i, call_text(now, i),
+                       call_text(before, i));
   }
   if (a.dtype != b.dtype || a.shape != b.shape) {
-    return fmt::format("op {}, {}, gives {} and gave {}", i, call_text(now, i), type_text({a.dtype, a.shape}), type_text({b.dtype, b.shape}));
+    return fmt::format("op {}, {}, gives {} and gave {}", i, call_text(now, i), type_text({a.dtype, a.shape}),
+                       type_text({b.dtype, b.shape}));
   }
   return "";
 }
@@ -138,8 +138,8 @@ std::string describe_difference(const Graph& now, const Graph& before) {
     if (std::string text = describe_node(now, before, i); !text.empty()) return text;
   }
   if (now.nodes.size() > before.nodes.size()) {
-    return fmt::format("the step has {} ops and had {}; the first further one is {}", now.nodes.size(), before.nodes.size(),
-                       call_text(now, most));
+    return fmt::format("the step has {} ops and had {}; the first further one is {}", now.nodes.size(),
+                       before.nodes.size(), call_text(now, most));
   }
   if (now.nodes.size() < before.nodes.size()) {
     return fmt::format("the step has {} ops and had {}; the first that is missing is {}", now.nodes.size(),
@@ -148,7 +148,8 @@ std::string describe_difference(const Graph& now, const Graph& before) {
   if (std::string text = describe_outputs(now, before); !text.empty()) return text;
   for (std::size_t i = 0; i < std::min(now.scalars.size(), before.scalars.size()); ++i) {
     if (now.scalars[i].dtype != before.scalars[i].dtype) {
-      return fmt::format("number {} is used as {} and was used as {}", i, now.scalars[i].dtype, before.scalars[i].dtype);
+      return fmt::format("number {} is used as {} and was used as {}", i, now.scalars[i].dtype,
+                         before.scalars[i].dtype);
     }
   }
   return "";
@@ -167,34 +168,23 @@ void explain_miss(const Graph& graph, std::uint8_t device, const std::vector<Pla
   }
 }
 
-void explain_sync(const Source& source) {
-  Notes& all = notes();
-  const std::lock_guard lock(all.mutex);
-  if (all.syncs.size() == kMaxLines && !all.syncs.contains({source.unit, source.position})) return;
-  ++all.syncs[{source.unit, source.position}];
-}
-
 std::string explain() {
   std::deque<CompileNote> compiles;
-  std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> syncs;
   std::size_t forgotten = 0;
   {
     Notes& all = notes();
     const std::lock_guard lock(all.mutex);
     compiles.swap(all.compiles);
-    syncs.swap(all.syncs);
     std::swap(forgotten, all.forgotten);
   }
   std::string text;
   if (forgotten != 0) text += fmt::format("{} earlier compiles are not listed.\n", forgotten);
   for (const CompileNote& note : compiles) {
-    text += fmt::format("Compiled a step of {} ops that ends{}: ", note.ops, note.source.known() ? at(note.source) : " somewhere");
+    text += fmt::format("Compiled a step of {} ops that ends{}: ", note.ops,
+                        note.source.known() ? at(note.source) : " somewhere");
     text += note.difference.empty() ? "nothing like it was in the cache.\n" : note.difference + ".\n";
   }
-  for (const auto& [line, times] : syncs) {
-    const std::string where = to_string(Source{line.first, line.second, 0});
-    text += fmt::format("Waited for a value {} time{} at {}.\n", times, times == 1 ? "" : "s", where.empty() ? "an unknown line" : where);
-  }
+  text += describe_syncs();
   return text.empty() ? "Nothing was compiled and nothing waited since the last call.\n" : text;
 }
 

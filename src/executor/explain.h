@@ -1,7 +1,6 @@
 // explain(): why steps were compiled and where the program waited, in plain sentences (clause M3).
 #pragma once
 
-#include "base/source.h"
 #include "executor/plan.h"
 
 #include <cstdint>
@@ -12,8 +11,6 @@ namespace lento {
 
 /// Notes that `graph` is about to be compiled, and what differs from the nearest of the cached plans.
 void explain_miss(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached);
-/// Notes an implicit sync at this line.
-void explain_sync(const Source& source);
 
 /// What sets two structures apart, as a sentence; "" when nothing does.
 std::string describe_difference(const Graph& now, const Graph& before);

@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "ir/graph.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,12 +12,14 @@
 namespace lento {
 
 struct Plan {
-  Graph graph;           // the structure; sources and scalar values are those of the trace that compiled it
-  std::uint8_t device;   // where it runs
-  std::uint64_t hash;    // of the structure
-  std::size_t bytes;     // what the cache counts
-  double compile_milliseconds = 0;
+  Graph graph;          // the structure; sources and scalar values are those of the trace that compiled it
+  std::uint8_t device;  // where it runs
+  std::uint64_t hash;   // of the structure
+  std::size_t bytes;    // what the cache counts
+  double compile_seconds = 0;
   std::unique_ptr<Program> program;
+  /// Set when a thread replays the plan without asking the cache; spares it once when the cache evicts.
+  std::atomic<bool> used{false};
 };
 using PlanPtr = std::shared_ptr<Plan>;
 

@@ -2,10 +2,14 @@
 
 #include "base/counters.h"
 #include "base/fork.h"
+#include "base/timings.h"
+#include "base/value.h"
 #include "executor/explain.h"
+#include "executor/workers.h"
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 namespace lento {
 
@@ -14,23 +18,19 @@ namespace {
 const CounterId kHit = counter_id("plan.hit");
 const CounterId kMiss = counter_id("plan.miss");
 const CounterId kEvict = counter_id("plan.evict");
+const TimingId kCompileTime = timing_id("plan.compile");
 
 constexpr std::size_t kDefaultLimit = std::size_t{256} << 20;
 
-PlanPtr compile(Graph graph, std::uint8_t device, std::uint64_t hash) {
-  const auto start = std::chrono::steady_clock::now();
-  auto plan = std::make_shared<Plan>();
-  plan->device = device;
-  plan->hash = hash;
-  plan->program = backend_of(device).compile(graph, device);
-  plan->bytes = sizeof(Plan) + graph_bytes(graph) + plan->program->bytes();
-  plan->graph = std::move(graph);
-  plan->compile_milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return plan;
-}
+constexpr std::size_t kCandidates = 64;  // plans that an explanation looks at
 
 }  // namespace
+
+struct PlanCache::Compilation {
+  PlanPtr plan;              // everything but the program is there from the start
+  std::exception_ptr error;  // set instead of the program
+  CompletionRef done = Completion::make();
+};
 
 PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, std::uint64_t hash) {
   const auto [first, last] = by_hash_.equal_range(hash);
@@ -43,36 +43,74 @@ PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, std::uint64_t h
   return nullptr;
 }
 
-PlanPtr PlanCache::find_or_compile(Graph graph, std::uint8_t device) {
+PlanCache::CompilationPtr PlanCache::find_compilation(const Graph& graph, std::uint8_t device) const {
+  for (const CompilationPtr& work : compiling_) {
+    if (work->plan->device == device && same_structure(work->plan->graph, graph)) return work;
+  }
+  return nullptr;
+}
+
+PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   const std::uint64_t hash = structure_hash(graph, device);
-  std::unique_lock lock(mutex_);
+  CompilationPtr mine;
+  CompilationPtr work;
+  std::vector<PlanPtr> others;
   while (true) {
-    if (PlanPtr plan = find(graph, device, hash)) {
-      count(kHit);
-      return plan;
+    {
+      const std::lock_guard lock(mutex_);
+      if (PlanPtr plan = find(graph, device, hash)) {
+        count(kHit);
+        return plan;
+      }
+      work = find_compilation(graph, device);
+      if (work == nullptr && mine != nullptr) {
+        others = recent(kCandidates);
+        compiling_.push_back(mine);
+        work = mine;
+      }
     }
-    const bool under_way = std::ranges::any_of(compiling_, [&](const Graph* other) { return same_structure(*other, graph); });
-    if (!under_way) break;
-    compiled_.wait(lock);  // then look again: it may have failed, or been evicted at once
+    if (work != nullptr) break;
+    mine = begin(graph, device, hash);  // large graphs are copied without the lock
   }
-  count(kMiss);
-  compiling_.push_back(&graph);
-  lock.unlock();
-  PlanPtr plan;
-  std::exception_ptr error;
+  if (work == mine) {
+    count(kMiss);
+    // On a worker, so that a caller can be interrupted while it waits.
+    submit(Workers::compile, [this, work] { compile(work); });
+    explain_miss(graph, device, others);
+  }
+  work->done->wait();
+  if (work->error) std::rethrow_exception(work->error);
+  if (work != mine) count(kHit);
+  return work->plan;
+}
+
+PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t device, std::uint64_t hash) {
+  auto work = std::make_shared<Compilation>();
+  work->plan = std::make_shared<Plan>();
+  work->plan->graph = graph;
+  work->plan->device = device;
+  work->plan->hash = hash;
+  return work;
+}
+
+void PlanCache::compile(const CompilationPtr& work) {
+  Plan& plan = *work->plan;
+  const auto start = std::chrono::steady_clock::now();
   try {
-    explain_miss(graph, device, plans());
-    plan = compile(graph, device, hash);
+    plan.program = backend_of(plan.device).compile(plan.graph, plan.device);
+    plan.bytes = sizeof(Plan) + graph_bytes(plan.graph) + plan.program->bytes();
   } catch (...) {
-    error = std::current_exception();
+    work->error = std::current_exception();
   }
-  lock.lock();
-  std::erase(compiling_, &graph);
-  if (plan != nullptr) insert(plan);
-  compiled_.notify_all();
-  lock.unlock();
-  if (error) std::rethrow_exception(error);
-  return plan;
+  const auto duration = std::chrono::steady_clock::now() - start;
+  plan.compile_seconds = std::chrono::duration<double>(duration).count();
+  record_timing(kCompileTime, duration);
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(compiling_, work);
+    if (!work->error) insert(work->plan);
+  }
+  work->done->finish();
 }
 
 void PlanCache::insert(PlanPtr plan) {
@@ -91,8 +129,15 @@ void PlanCache::forget(Order::iterator entry) {
 }
 
 void PlanCache::evict_over_limit() {
+  std::size_t spared = 0;
   while (bytes_ > limit_ && !order_.empty()) {
-    forget(std::prev(order_.end()));
+    const auto oldest = std::prev(order_.end());
+    if (spared < order_.size() && (*oldest)->used.exchange(false, std::memory_order_relaxed)) {
+      ++spared;
+      order_.splice(order_.begin(), order_, oldest);
+      continue;
+    }
+    forget(oldest);
     count(kEvict);
   }
 }
@@ -129,9 +174,15 @@ void PlanCache::set_limit(std::size_t bytes) {
   evict_over_limit();
 }
 
-std::vector<PlanPtr> PlanCache::plans() const {
+std::vector<PlanPtr> PlanCache::plans(std::size_t most) const {
   const std::lock_guard lock(mutex_);
-  return {order_.begin(), order_.end()};
+  return recent(most);
+}
+
+std::vector<PlanPtr> PlanCache::recent(std::size_t most) const {
+  std::vector<PlanPtr> list;
+  for (auto it = order_.begin(); it != order_.end() && list.size() < most; ++it) list.push_back(*it);
+  return list;
 }
 
 PlanCache& plan_cache() {

@@ -3,10 +3,11 @@
 
 #include "executor/plan.h"
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -28,9 +29,10 @@ class PlanCache {
 
   explicit PlanCache(std::size_t limit) : limit_(limit) {}
 
-  /// The plan of this structure, compiled if there is none. Threads that ask for the same new one at once compile it
-  /// once. Throws what compiling throws; nothing is changed then.
-  PlanPtr find_or_compile(Graph graph, std::uint8_t device);
+  /// The plan of this structure, compiled by a worker if there is none. Threads that ask for the same new one at once
+  /// compile it once. Throws what compiling throws; nothing is changed then. A caller that is interrupted leaves the
+  /// compile going on.
+  PlanPtr find_or_compile(const Graph& graph, std::uint8_t device);
 
   /// Plans that are in use live on until they are done.
   void clear();
@@ -40,24 +42,34 @@ class PlanCache {
   void set_limit(std::size_t bytes);
   /// Changes whenever plans are forgotten on request, so that whoever remembers a plan can drop it.
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
-  /// The cached plans, most recently used first.
-  std::vector<PlanPtr> plans() const;
+  /// At most this many of the cached plans, most recently used first.
+  std::vector<PlanPtr> plans(std::size_t most) const;
 
  private:
   friend PlanCache& plan_cache();
 
   using Order = std::list<PlanPtr>;  // most recently used first
 
+  /// A compile that is under way.
+  struct Compilation;
+  using CompilationPtr = std::shared_ptr<Compilation>;
+
+  // These need the lock:
   PlanPtr find(const Graph& graph, std::uint8_t device, std::uint64_t hash);
+  CompilationPtr find_compilation(const Graph& graph, std::uint8_t device) const;
   void insert(PlanPtr plan);
   void evict_over_limit();
   void forget(Order::iterator entry);
+  std::vector<PlanPtr> recent(std::size_t most) const;
+
+  // These do not:
+  static CompilationPtr begin(const Graph& graph, std::uint8_t device, std::uint64_t hash);
+  void compile(const CompilationPtr& work);
 
   mutable std::mutex mutex_;
-  std::condition_variable compiled_;
   Order order_;
   std::unordered_multimap<std::uint64_t, Order::iterator> by_hash_;
-  std::vector<const Graph*> compiling_;  // structures that a thread is compiling right now
+  std::vector<CompilationPtr> compiling_;
   std::size_t bytes_ = 0;
   std::size_t limit_;
   std::atomic<std::uint64_t> epoch_{0};

@@ -1,20 +1,41 @@
 #include "executor/replay.h"
 
+#include "base/devices.h"
 #include "executor/plan_cache.h"
-#include "tensor/tapes.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace lento {
 
+namespace {
+
+template <class T>
+bool same_bytes(const std::vector<T>& a, std::span<const T> b) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), b.size_bytes()) == 0);
+}
+
+}  // namespace
+
+TapeImage::TapeImage(const Tape& tape, Tape::Extract extract, std::vector<std::uint32_t> outputs, PlanPtr p)
+    : plan(std::move(p)),
+      records(tape.records().begin(), tape.records().end()),
+      operand_lists(tape.operand_list().begin(), tape.operand_list().end()),
+      live(std::move(outputs)),
+      record_of(std::move(extract.record_of)),
+      leaf_of(std::move(extract.leaf_of)),
+      scalar_of(std::move(extract.scalar_of)),
+      lines(tape.sources().begin(), tape.sources().end()),
+      sources(std::make_shared<const std::vector<Source>>(std::move(extract.graph.sources))) {
+  for (std::uint32_t i = 0; i < tape.leaf_count(); ++i) leaves.push_back({tape.leaf(i).dtype, tape.leaf(i).shape});
+  for (std::uint32_t i = 0; i < tape.scalar_count(); ++i) scalars.push_back(tape.scalar(i).dtype);
+}
+
 bool TapeImage::matches(const Tape& tape) const {
-  if (tape.size() != records.size() || tape.live() != live.size() || tape.leaf_count() != leaves.size() ||
-      tape.scalar_count() != scalars.size() || tape.operand_list().size() != operand_lists.size()) {
-    return false;
-  }
-  if (std::memcmp(records.data(), &tape.record(0), records.size() * sizeof(Record)) != 0) return false;
-  if (!operand_lists.empty() &&
-      std::memcmp(operand_lists.data(), tape.operand_list().data(), operand_lists.size() * sizeof(OperandRef)) != 0) {
+  if (tape.live() != live.size() || tape.leaf_count() != leaves.size() || tape.scalar_count() != scalars.size() ||
+      !same_bytes(records, tape.records()) || !same_bytes(operand_lists, tape.operand_list())) {
     return false;
   }
   // As many live handles as in the image, and one at each of its places: the same places.
@@ -31,14 +52,36 @@ bool TapeImage::matches(const Tape& tape) const {
   return true;
 }
 
+const SourceList& TapeImage::sources_in(const Tape& tape) {
+  // A loop records the same lines every time.
+  if (!same_bytes(lines, tape.sources())) {
+    lines.assign(tape.sources().begin(), tape.sources().end());
+    std::vector<Source> changed;
+    changed.reserve(record_of.size());
+    for (const std::uint32_t record : record_of) changed.push_back(lines[record]);
+    sources = std::make_shared<const std::vector<Source>>(std::move(changed));
+  }
+  return sources;
+}
+
+std::size_t TapeImage::bytes() const {
+  return records.size() * (sizeof(Record) + 2 * sizeof(Source) + sizeof(std::uint32_t)) +
+         operand_lists.size() * sizeof(OperandRef) + (leaves.size() + scalars.size() + live.size()) * 16;
+}
+
+void Replay::forget_all() {
+  for (auto& image : images_) image.reset();
+  bytes_ = 0;
+}
+
 void Replay::forget_if_stale() {
   if (const std::uint64_t now = plan_cache().epoch(); now != epoch_) {
-    for (auto& image : images_) image.reset();
+    forget_all();
     epoch_ = now;
   }
 }
 
-const TapeImage* Replay::find(const Tape& tape) {
+TapeImage* Replay::find(const Tape& tape) {
   forget_if_stale();
   for (std::size_t tried = 0; tried < kImages; ++tried) {
     const std::size_t at = (next_ + tried) % kImages;
@@ -50,15 +93,22 @@ const TapeImage* Replay::find(const Tape& tape) {
 }
 
 void Replay::remember(TapeImage image) {
-  if (image.records.size() > kMaxRecords) return;
   forget_if_stale();
+  const std::size_t bytes = image.bytes();
+  if (bytes > kMostBytes) return;
+  if (images_[next_] != nullptr) bytes_ -= images_[next_]->bytes();
+  images_[next_].reset();
+  if (bytes_ + bytes > kMostBytes) forget_all();
+  bytes_ += bytes;
   images_[next_] = std::make_unique<TapeImage>(std::move(image));
   next_ = (next_ + 1) % kImages;
 }
 
 Replay& replay_of(std::uint8_t device) {
-  static thread_local std::array<Replay, kMaxDevices> replays;
-  return replays[device];
+  // On the heap: the static TLS that a library loaded at run time may use is too small for it.
+  static thread_local std::unique_ptr<std::array<Replay, kMaxDevices>> replays;
+  if (replays == nullptr) replays = std::make_unique<std::array<Replay, kMaxDevices>>();
+  return (*replays)[device];
 }
 
 }  // namespace lento

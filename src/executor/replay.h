@@ -2,10 +2,11 @@
 // single op. What a loop does over and over costs a few hundred nanoseconds to recognise.
 #pragma once
 
-#include "executor/plan.h"
+#include "executor/run.h"
 #include "ir/tape.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,27 +21,36 @@ struct TapeImage {
   std::vector<GraphInput> leaves;        // dtype and shape of each leaf
   std::vector<DType> scalars;            // dtype of each number
   std::vector<std::uint32_t> live;       // records with a live handle: the plan's outputs, in order
+  std::vector<std::uint32_t> record_of;  // tape record of each node of the plan
   std::vector<std::uint32_t> leaf_of;    // tape leaf of each input of the plan
   std::vector<std::uint32_t> scalar_of;  // tape number of each scalar of the plan
+  std::vector<Source> lines;             // the tape's lines, last time
+  SourceList sources;                    // those of the plan's nodes
 
+  TapeImage(const Tape& tape, Tape::Extract extract, std::vector<std::uint32_t> outputs, PlanPtr plan);
   bool matches(const Tape& tape) const;
+  /// The lines of the plan's nodes in this tape, which matches.
+  const SourceList& sources_in(const Tape& tape);
+  std::size_t bytes() const;
 };
 
 /// The last few images of a thread, tried in the order they followed each other.
 class Replay {
  public:
   /// The image that equals this tape, or null.
-  const TapeImage* find(const Tape& tape);
+  TapeImage* find(const Tape& tape);
   void remember(TapeImage image);
 
  private:
   static constexpr std::size_t kImages = 8;
-  static constexpr std::size_t kMaxRecords = 16384;  // longer tapes are recognised by hash: comparing is not the cost there
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all images together
 
   void forget_if_stale();
+  void forget_all();
 
   std::array<std::unique_ptr<TapeImage>, kImages> images_;
   std::size_t next_ = 0;  // the image after the one that matched last
+  std::size_t bytes_ = 0;
   std::uint64_t epoch_ = 0;
 };
 

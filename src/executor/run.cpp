@@ -1,16 +1,17 @@
 #include "executor/run.h"
 
 #include "base/counters.h"
+#include "base/devices.h"
 #include "base/fail.h"
 #include "base/fork.h"
+#include "base/timings.h"
 #include "executor/workers.h"
-#include "tensor/tapes.h"
 
 #include <algorithm>
 #include <array>
 #include <mutex>
 #include <new>
-#include <set>
+#include <thread>
 
 namespace lento {
 
@@ -21,12 +22,36 @@ constexpr double kInlineMicroseconds = 20;
 
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
+const TimingId kRunTime = timing_id("run");
 
 /// Runs under way on one device, and what went wrong on it since the last wait.
 struct DeviceRuns {
   std::mutex mutex;
-  std::set<Completion*> under_way;
+  Run* first = nullptr;  // oldest; linked through the runs, so that launching cannot fail for lack of memory
+  Run* last = nullptr;
+  std::size_t count = 0;
+  std::size_t planned_bytes = 0;
   FailureRef unreported;
+
+  void add(Run& run) {
+    const std::lock_guard lock(mutex);
+    run.previous = last;
+    (last == nullptr ? first : last->next) = &run;
+    last = &run;
+    ++count;
+    planned_bytes += run.plan->program->planned_peak();
+  }
+  void remove(Run& run) {
+    const std::lock_guard lock(mutex);
+    (run.previous == nullptr ? first : run.previous->next) = run.next;
+    (run.next == nullptr ? last : run.next->previous) = run.previous;
+    --count;
+  }
+  /// What a run was going to allocate has been, and most of it has been freed again.
+  void release_planned(const Run& run) {
+    const std::lock_guard lock(mutex);
+    planned_bytes -= run.plan->program->planned_peak();
+  }
 };
 DeviceRuns& runs_of(std::uint8_t device) {
   static auto* all = [] {
@@ -38,18 +63,6 @@ DeviceRuns& runs_of(std::uint8_t device) {
 }
 std::atomic<std::uint32_t> inflight_limit{16};
 
-void report(std::uint8_t device, const FailureRef& failure) {
-  DeviceRuns& runs = runs_of(device);
-  const std::lock_guard lock(runs.mutex);
-  if (!runs.unreported) runs.unreported = failure;
-}
-
-void remove_run(std::uint8_t device, Completion* completion) {
-  DeviceRuns& runs = runs_of(device);
-  const std::lock_guard lock(runs.mutex);
-  runs.under_way.erase(completion);
-}
-
 void poison(const Run& run, ErrorKind kind, const std::string& message) {
   const FailureRef failure = Failure::make(kind, message, {});
   for (const ValueRef& output : run.outputs) {
@@ -58,11 +71,30 @@ void poison(const Run& run, ErrorKind kind, const std::string& message) {
   }
 }
 
+/// A failure that began in this run; older poison has been reported where it began.
+FailureRef own_failure(const Run& run) {
+  for (const ValueRef& output : run.outputs) {
+    if (!output->failure) continue;
+    const bool inherited =
+        std::ranges::any_of(run.inputs, [&](const ValueRef& input) { return input->failure == output->failure; });
+    if (!inherited) return output->failure;
+  }
+  return {};
+}
+
 }  // namespace
 
 void Run::execute() {
   try {
-    plan->program->run({inputs, donated, scalars, outputs});
+    const TimedSection timed(kRunTime);
+    // Only now is it known who else holds an input: a value that was still being computed when the run was bound was
+    // held by its producer as well.
+    std::vector<std::uint8_t> donated(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      donated[i] =
+          inputs[i]->refs.load(std::memory_order_acquire) == 1 && inputs[i]->buffer && inputs[i]->buffer->unique();
+    }
+    plan->program->run({inputs, donated, scalars, outputs, *sources});
   } catch (const Error& error) {
     poison(*this, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -70,40 +102,39 @@ void Run::execute() {
   } catch (const std::exception& error) {
     poison(*this, ErrorKind::backend, error.what());
   }
-  FailureRef own;  // a failure that began here; older poison has been reported where it began
-  for (const ValueRef& output : outputs) {
-    if (!output->failure) continue;
-    const bool inherited = std::any_of(inputs.begin(), inputs.end(), [&](const ValueRef& input) { return input->failure == output->failure; });
-    if (!inherited) own = output->failure;
+  if (FailureRef failure = own_failure(*this)) {
+    completion->failure = failure;
+    DeviceRuns& runs = runs_of(plan->device);
+    const std::lock_guard lock(runs.mutex);
+    if (!runs.unreported) runs.unreported = std::move(failure);
   }
-  if (own) report(plan->device, own);
+  // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors.
   inputs.clear();
   outputs.clear();
+  if (queued) runs_of(plan->device).release_planned(*this);
   completion->finish();
 }
 
 void Run::completed() {
   if (waits_for.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  submit([this] {
+  submit(Workers::run, [this] {
     const std::unique_ptr<Run> owned(this);
     owned->execute();
-    remove_run(owned->plan->device, owned->completion.get());
+    runs_of(owned->plan->device).remove(*owned);
   });
 }
 
-void launch(std::unique_ptr<Run> run) {
+CompletionRef launch(std::unique_ptr<Run> run) noexcept {
+  CompletionRef completion = run->completion;
   const bool ready = std::ranges::all_of(run->inputs, [](const ValueRef& input) { return input->settled(); });
   if (ready && run->plan->program->estimated_microseconds() <= kInlineMicroseconds) {
     count(kInline);
     run->execute();
-    return;
+    return completion;
   }
   count(kQueued);
-  {
-    DeviceRuns& runs = runs_of(run->plan->device);
-    const std::lock_guard lock(runs.mutex);
-    runs.under_way.insert(run->completion.get());
-  }
+  run->queued = true;
+  runs_of(run->plan->device).add(*run);
   for (const ValueRef& input : run->inputs) {
     if (input->settled()) continue;
     run->waits_for.fetch_add(1, std::memory_order_relaxed);
@@ -111,16 +142,34 @@ void launch(std::unique_ptr<Run> run) {
   }
   // From here on a producer may start the run, and end it, at any moment.
   run.release()->completed();
+  return completion;
 }
 
-void wait_for_runs(std::uint8_t device) {
+void wait_for_run(std::uint8_t device, const CompletionRef& completion) {
+  completion->wait();
+  if (!completion->failure) return;
+  DeviceRuns& runs = runs_of(device);
+  {
+    const std::lock_guard lock(runs.mutex);
+    if (runs.unreported == completion->failure) runs.unreported.reset();
+  }
+  completion->failure->raise();
+}
+
+void let_runs_end(std::uint8_t device) {
   DeviceRuns& runs = runs_of(device);
   std::vector<CompletionRef> pending;
   {
     const std::lock_guard lock(runs.mutex);
-    for (Completion* completion : runs.under_way) pending.push_back(CompletionRef::share(completion));
+    pending.reserve(runs.count);
+    for (const Run* run = runs.first; run != nullptr; run = run->next) pending.push_back(run->completion);
   }
   for (const CompletionRef& completion : pending) completion->wait();
+}
+
+void wait_for_runs(std::uint8_t device) {
+  let_runs_end(device);
+  DeviceRuns& runs = runs_of(device);
   FailureRef failure;
   {
     const std::lock_guard lock(runs.mutex);
@@ -132,14 +181,21 @@ void wait_for_runs(std::uint8_t device) {
 void wait_for_room(std::uint8_t device) {
   DeviceRuns& runs = runs_of(device);
   while (true) {
-    CompletionRef any;
+    CompletionRef oldest;
     {
       const std::lock_guard lock(runs.mutex);
-      if (runs.under_way.size() <= inflight_limit.load(std::memory_order_relaxed)) return;
-      any = CompletionRef::share(*runs.under_way.begin());
+      if (runs.count < inflight_limit.load(std::memory_order_relaxed)) return;
+      oldest = runs.first->completion;
     }
-    any->wait();
+    oldest->wait();
+    std::this_thread::yield();  // a run that has just ended may still stand in the list
   }
+}
+
+std::size_t planned_bytes_under_way(std::uint8_t device) {
+  DeviceRuns& runs = runs_of(device);
+  const std::lock_guard lock(runs.mutex);
+  return runs.planned_bytes;
 }
 
 std::uint32_t max_inflight_steps() { return inflight_limit.load(std::memory_order_relaxed); }

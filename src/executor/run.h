@@ -12,14 +12,20 @@
 
 namespace lento {
 
+using SourceList = std::shared_ptr<const std::vector<Source>>;
+
 struct Run final : CompletionListener {
   PlanPtr plan;
-  std::vector<ValueRef> inputs;         // released when the run ends
-  std::vector<std::uint8_t> donated;    // see RunArguments
+  std::vector<ValueRef> inputs;  // released when the run ends
   std::vector<ScalarArgument> scalars;
-  std::vector<ValueRef> outputs;        // futures on `completion`
+  std::vector<ValueRef> outputs;  // futures on `completion`
+  SourceList sources;             // the lines of this trace, one a node; the plan may come from another one
   CompletionRef completion = Completion::make();
   std::atomic<std::uint32_t> waits_for{1};  // unfinished producers of inputs, and 1 until it is launched
+  bool queued = false;                      // set by launch: it stands among the runs under way
+  // Neighbours among the runs under way on its device; guarded by that list's lock.
+  Run* previous = nullptr;
+  Run* next = nullptr;
 
   /// A producer of an input has finished.
   void completed() override;
@@ -27,13 +33,20 @@ struct Run final : CompletionListener {
   void execute();
 };
 
-/// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, else on a worker.
-void launch(std::unique_ptr<Run> run);
+/// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, else on a
+/// worker.
+CompletionRef launch(std::unique_ptr<Run> run) noexcept;
 
+/// Blocks until the run has ended; throws the failure that began in it, and then wait_for_runs does not.
+void wait_for_run(std::uint8_t device, const CompletionRef& completion);
 /// Blocks until every run launched before has ended; throws the first failure that no wait has reported yet.
 void wait_for_runs(std::uint8_t device);
-/// Blocks while more runs than allowed are under way on the device.
+/// The same without throwing failures.
+void let_runs_end(std::uint8_t device);
+/// Blocks while as many runs as allowed are under way on the device.
 void wait_for_room(std::uint8_t device);
+/// What the runs under way on the device may still allocate, at most.
+std::size_t planned_bytes_under_way(std::uint8_t device);
 
 std::uint32_t max_inflight_steps();
 void set_max_inflight_steps(std::uint32_t limit);

@@ -3,10 +3,12 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,14 +19,20 @@ namespace {
 /// Two independent steps overlap even on one core; more workers than a few only wait for memory.
 unsigned worker_count() { return std::clamp(std::thread::hardware_concurrency(), 2U, 4U); }
 
-class Workers {
+class Pool {
  public:
   void submit(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;  // the process is ending: nobody waits for this any more
+      if (idle_ <= tasks_.size() && threads_.size() < worker_count()) {
+        try {
+          threads_.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {
+          if (threads_.empty()) throw;  // else those there are get to it
+        }
+      }
       tasks_.push_back(std::move(task));
-      if (idle_ == 0 && threads_.size() < worker_count()) threads_.emplace_back([this] { work(); });
     }
     wake_.notify_one();
   }
@@ -57,11 +65,12 @@ class Workers {
       wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
       --idle_;
       if (stopping_) return;
-      const std::function<void()> task = std::move(tasks_.front());
+      std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       ++busy_;
       lock.unlock();
       task();
+      task = nullptr;
       lock.lock();
       --busy_;
       if (tasks_.empty() && busy_ == 0) drained_.notify_all();
@@ -73,25 +82,41 @@ class Workers {
   std::condition_variable drained_;  // nothing queued and nothing running
   std::deque<std::function<void()>> tasks_;
   std::vector<std::thread> threads_;
-  unsigned idle_ = 0;
-  unsigned busy_ = 0;
+  std::size_t idle_ = 0;
+  std::size_t busy_ = 0;
   bool stopping_ = false;
 };
 
-Workers*& current_workers() {
-  static Workers* pool = [] {
-    std::atexit([] { current_workers()->stop(); });
-    // The child has none of the threads, and condition variables that they wait on: it starts with a pool of its own
-    // and leaves the old one alone.
-    pthread_atfork([] { current_workers()->pause(); }, [] { current_workers()->resume(); },
-                   [] { current_workers() = new Workers; });
-    return new Workers;  // never destroyed: late submissions must find it
+using Pools = std::array<Pool, 2>;  // by Workers
+
+Pools*& current_pools() {
+  static Pools* pools = [] {
+    std::atexit([] {
+      for (Pool& pool : *current_pools()) pool.stop();
+    });
+    // The child has none of the threads, and condition variables that they wait on: it starts with pools of its own
+    // and leaves the old ones alone.
+    pthread_atfork(
+        [] {
+          for (Pool& pool : *current_pools()) pool.pause();
+        },
+        [] {
+          for (Pool& pool : *current_pools()) pool.resume();
+        },
+        [] { current_pools() = new Pools; });
+    return new Pools;  // never destroyed: late submissions must find them
   }();
-  return pool;
+  return pools;
 }
 
 }  // namespace
 
-void submit(std::function<void()> task) { current_workers()->submit(std::move(task)); }
+void submit(Workers pool, std::function<void()> task) noexcept {
+  try {
+    (*current_pools())[static_cast<std::size_t>(pool)].submit(task);
+  } catch (...) {  // no thread, or no memory to queue it
+    task();
+  }
+}
 
 }  // namespace lento

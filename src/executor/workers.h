@@ -1,11 +1,15 @@
-// The threads that run plans. Started when first needed, rebuilt in a forked child, ended with the process.
+// The threads that work for the executor. They start when there is something to do, end with the process, and a forked
+// child gets new ones.
 #pragma once
 
 #include <functional>
 
 namespace lento {
 
-/// Runs the task on a worker; tasks start in the order they were submitted, several may run at once.
-void submit(std::function<void()> task);
+/// Runs and compiles have workers of their own, so that a compile never waits for long runs to end.
+enum class Workers { run, compile };
+
+/// Calls the task on a worker, or right here when no thread can be started. The task must not throw.
+void submit(Workers pool, std::function<void()> task) noexcept;
 
 }  // namespace lento

@@ -84,6 +84,8 @@ class Tape {
   /// Records that a live handle names.
   std::uint32_t live() const { return live_; }
   const Record& record(std::uint32_t index) const { return records_[index]; }
+  std::span<const Record> records() const { return {records_.get(), size_}; }
+  std::span<const Source> sources() const { return {sources_.get(), size_}; }
   const Source& source(std::uint32_t index) const { return sources_[index]; }
   TensorState* handle(std::uint32_t index) const { return handles_[index]; }
   const Leaf& leaf(std::uint32_t index) const { return leaves_[index]; }

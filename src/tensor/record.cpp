@@ -31,17 +31,17 @@ TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> oper
   return nullptr;
 }
 
-/// A value that is poisoned from the start because an operand is.
-Tensor make_failed(const Meta& meta, std::uint8_t device, const FailureRef& failure) {
-  TensorState* state = make_state(meta.dtype, intern_shape(meta.shape), device);
-  state->value = Value::failed(failure);
-  return Tensor::adopt(state);
-}
-
 Source current_source() {
   Source source = current_call.source;
   source.scope = current_call.scope;
   return source;
+}
+
+/// A value that is poisoned from the start because an operand is.
+Tensor make_failed(const Meta& meta, std::uint8_t device, const FailureRef& failure) {
+  TensorState* state = make_state(meta.dtype, intern_shape(meta.shape), device);
+  give_value(*state, Value::failed(failure, {state->dtype, state->shape, current_source()}));
+  return Tensor::adopt(state);
 }
 
 std::uint8_t common_device(std::span<const RecordOperand> operands) {
@@ -104,7 +104,8 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
       continue;
     }
     if (known_failed(*obstacle->value)) {
-      for (std::size_t i = 0; i < metas.size(); ++i) results[i] = make_failed(metas[i], device, obstacle->value->failure);
+      for (std::size_t i = 0; i < metas.size(); ++i)
+        results[i] = make_failed(metas[i], device, obstacle->value->failure);
       break;
     }
   }

@@ -68,7 +68,10 @@ void TensorState::destroy(TensorState* state) {
       tape->drop_handle(state->index);
     }
   }
-  state->value.reset();
+  if (state->value) {
+    state->value->tensor_id.store(0, std::memory_order_relaxed);
+    state->value.reset();
+  }
   StatePool* mine = current_pool;
   if (mine != nullptr && mine->count < StatePool::kMaxFree) {
     mine->free[mine->count++] = state;
@@ -79,7 +82,9 @@ void TensorState::destroy(TensorState* state) {
 
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape) {
   TensorState* state = make_state(dtype, shape, buffer->device());
-  state->value = Value::ready(std::move(buffer));
+  Source source = current_call.source;
+  source.scope = current_call.scope;
+  give_value(*state, Value::ready(std::move(buffer), {dtype, shape, source}));
   return Tensor::adopt(state);
 }
 

@@ -14,7 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
+#include <utility>
 
 namespace lento {
 
@@ -26,13 +26,20 @@ struct TensorState {
   std::uint8_t device = 0;             // set at creation
   ShapeId shape{};                     // set at creation
   std::uint32_t index = 0;             // record in `tape`; read and written under the tape's lock
-  std::atomic<Tape*> tape{nullptr};    // not null while pending; cleared once, under the tape's lock, after `value` is set
-  ValueRef value;                      // once it has left its tape; may still be computed
-  std::uint64_t id = 0;                // set at creation
+  std::atomic<Tape*> tape{
+      nullptr};          // not null while pending; cleared once, under the tape's lock, after `value` is set
+  ValueRef value;        // once it has left its tape; may still be computed
+  std::uint64_t id = 0;  // set at creation
 
   bool pending() const { return tape.load(std::memory_order_acquire) != nullptr; }
   static void destroy(TensorState* state);
 };
+
+/// Gives a state that is in no tape its value; the value then knows whose it is.
+inline void give_value(TensorState& state, ValueRef value) {
+  value->tensor_id.store(state.id, std::memory_order_relaxed);
+  state.value = std::move(value);
+}
 
 /// A ready tensor on this buffer.
 LENTO_API Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);

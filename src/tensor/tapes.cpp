@@ -12,28 +12,28 @@ namespace lento {
 
 namespace {
 
-/// Tapes whose thread ended. Some still hold pending records that handles elsewhere name.
-struct Idle {
+struct Registry {
   std::mutex mutex;
-  std::vector<Tape*> tapes[kMaxDevices];
+  std::vector<Tape*> all[kMaxDevices];
+  std::vector<Tape*> idle[kMaxDevices];  // whose thread ended; some hold pending records that handles elsewhere name
 };
 
-Idle& idle() {
-  static auto* pool = [] {
-    auto* made = new Idle;  // threads may end while the process exits
+Registry& registry() {
+  static auto* tapes = [] {
+    auto* made = new Registry;  // threads may end while the process exits
     lock_while_forking(made->mutex, ForkOrder::tapes);
     return made;
   }();
-  return *pool;
+  return *tapes;
 }
 
 struct ThreadEnd {
   ~ThreadEnd() {
     for (std::size_t device = 0; device < kMaxDevices; ++device) {
       if (Tape* tape = std::exchange(current_tapes[device], nullptr)) {
-        Idle& pool = idle();
-        const std::lock_guard lock(pool.mutex);
-        pool.tapes[device].push_back(tape);
+        Registry& tapes = registry();
+        const std::lock_guard lock(tapes.mutex);
+        tapes.idle[device].push_back(tape);
       }
     }
   }
@@ -47,22 +47,30 @@ Tape& make_tape(std::uint8_t device) {
   if (device >= kMaxDevices) fail<DeviceError>("there are more than {} devices", kMaxDevices);
   static thread_local ThreadEnd at_thread_end;
   (void)at_thread_end;
-  Idle& pool = idle();
-  const std::lock_guard lock(pool.mutex);
-  std::vector<Tape*>& unused = pool.tapes[device];
+  Registry& tapes = registry();
+  const std::lock_guard lock(tapes.mutex);
+  std::vector<Tape*>& unused = tapes.idle[device];
   const auto empty = std::find_if(unused.begin(), unused.end(), [](Tape* tape) {
     const TapeGuard guard(*tape);
     return tape->size() == 0;
   });
   Tape* tape;
   if (empty == unused.end()) {
-    tape = std::make_unique<Tape>(device).release();
+    auto made = std::make_unique<Tape>(device);
+    tapes.all[device].push_back(made.get());
+    tape = made.release();
   } else {
     tape = *empty;
     unused.erase(empty);
   }
   current_tapes[device] = tape;
   return *tape;
+}
+
+std::vector<Tape*> all_tapes(std::uint8_t device) {
+  Registry& tapes = registry();
+  const std::lock_guard lock(tapes.mutex);
+  return tapes.all[device];
 }
 
 }  // namespace lento

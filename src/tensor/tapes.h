@@ -2,6 +2,7 @@
 // are still pending in it; once empty it goes to the next thread that needs one.
 #pragma once
 
+#include "base/devices.h"
 #include "ir/tape.h"
 
 #include <cstdint>
@@ -9,11 +10,12 @@
 
 namespace lento {
 
-inline constexpr std::size_t kMaxDevices = 16;
-
 /// The calling thread's tapes by device; null where it has recorded nothing yet.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Tape* current_tapes[kMaxDevices];
 Tape& make_tape(std::uint8_t device);
+
+/// The tapes of all threads for this device, and those that ended threads left behind.
+std::vector<Tape*> all_tapes(std::uint8_t device);
 
 /// The tape the calling thread records into.
 inline Tape& tape_for(std::uint8_t device) {

@@ -72,7 +72,7 @@ std::vector<std::string> run(const Graph& graph, const std::vector<std::vector<s
   const std::vector<std::uint8_t> donated(inputs.size(), donate ? 1 : 0);
   std::vector<ValueRef> outcomes;
   for (std::size_t k = 0; k < graph.outputs.size(); ++k) outcomes.push_back(Value::ready({}));
-  backend.compile(graph, 0)->run({values, donated, graph.scalars, outcomes});
+  backend.compile(graph, 0)->run({values, donated, graph.scalars, outcomes, graph.sources});
   std::vector<std::string> results;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     const Value& outcome = *outcomes[k];

@@ -23,6 +23,13 @@ const CounterId kDonation = counter_id("donation");
 /// Ops whose kernel writes only an update into an `out` that already holds their first operand.
 bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
 
+std::size_t bytes_of(const Meta& meta) {
+  return static_cast<std::size_t>(element_count(meta.shape)) * size_of(meta.dtype);
+}
+std::size_t bytes_of(const Record& node) {
+  return static_cast<std::size_t>(element_count(shape_of(node.shape))) * size_of(node.dtype);
+}
+
 /// The value of a node while it is needed: a buffer, or the reason there is none.
 struct Outcome {
   BufferRef buffer;
@@ -64,7 +71,59 @@ Interpreter::Interpreter(Graph graph, std::uint8_t device)
     // A plain loop does an element of a cheap op in about a nanosecond; a contraction is never short.
     const bool cheap = info(node.op).family != Family::contraction && info(node.op).family != Family::linalg;
     estimated_microseconds_ += 0.2 + static_cast<double>(element_count(shape_of(node.shape))) * (cheap ? 0.002 : 1.0);
+    kernels_ += node.op != Op::result ? 1 : 0;
   }
+  plan_peak();
+}
+
+std::uint32_t Interpreter::result_count(std::uint32_t node) const {
+  std::uint32_t count = 1;
+  while (node + count < graph_.nodes.size() && graph_.nodes[node + count].op == Op::result &&
+         graph_.nodes[node + count].operands[0].index() == node) {
+    ++count;
+  }
+  return count;
+}
+
+std::vector<Meta> Interpreter::all_results(const Record& record) const {
+  std::vector<Meta> operands;
+  for (const OperandRef operand : graph_.operands(record)) {
+    if (operand.kind() != OperandRef::Kind::scalar) operands.push_back(graph_.meta_of(operand));
+  }
+  std::vector<Meta> results(info(record.op).result_count);
+  infer_node(record.op, operands, record.attrs, results);
+  return results;
+}
+
+/// Follows what a run does with memory, with nothing donated.
+void Interpreter::plan_peak() {
+  std::size_t live = 0;
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    const Record& record = graph_.nodes[node];
+    if (record.op != Op::result) {
+      // Results that nobody asked for are there while the kernel runs.
+      std::size_t wanted = 0;
+      for (std::uint32_t r = 0; r < result_count(node); ++r) wanted += bytes_of(graph_.nodes[node + r]);
+      std::size_t all = wanted;
+      if (result_count(node) < info(record.op).result_count) {
+        all = 0;
+        for (const Meta& meta : all_results(record)) all += bytes_of(meta);
+      }
+      planned_peak_ = std::max(planned_peak_, live + all);
+      live += wanted;
+    }
+    const std::span<const OperandRef> operands = graph_.operands(record);
+    for (auto it = operands.begin(); it != operands.end(); ++it) {
+      const bool again = std::find(operands.begin(), it, *it) != it;
+      if (again || it->kind() != OperandRef::Kind::record || last_use_of_node_[it->index()] != node) continue;
+      live -= bytes_of(graph_.nodes[it->index()]);
+    }
+  }
+}
+
+std::string Interpreter::text() const {
+  return fmt::format("# reference: {} kernels run one after the other, planned peak {} bytes\n{}", kernels_,
+                     planned_peak_, to_string(graph_));
 }
 
 /// The state of one run.
@@ -78,12 +137,14 @@ struct Interpreter::Run {
       : program(p), graph(p.graph_), arguments(a), values(graph.nodes.size()) {}
 
   const BufferRef& buffer_of(OperandRef operand) const {
-    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer : arguments.inputs[operand.index()]->buffer;
+    return operand.kind() == OperandRef::Kind::record ? values[operand.index()].buffer
+                                                      : arguments.inputs[operand.index()]->buffer;
   }
 
   FailureRef failed_operand(const Record& record) const {
     for (const OperandRef operand : graph.operands(record)) {
-      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure) return values[operand.index()].failure;
+      if (operand.kind() == OperandRef::Kind::record && values[operand.index()].failure)
+        return values[operand.index()].failure;
       if (operand.kind() == OperandRef::Kind::leaf && arguments.inputs[operand.index()]->failure) {
         return arguments.inputs[operand.index()]->failure;
       }
@@ -91,16 +152,17 @@ struct Interpreter::Run {
     return {};
   }
 
-  BufferRef allocate(const Record& record) const {
-    const Shape& shape = shape_of(record.shape);
-    std::size_t bytes = size_of(record.dtype);
-    for (const std::int64_t extent : shape) {
+  /// From the device's own backend, which may be one that wraps this one.
+  BufferRef allocate(const Meta& meta) const {
+    std::size_t bytes = size_of(meta.dtype);
+    for (const std::int64_t extent : meta.shape) {
       if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
-        fail<MemoryError>("a tensor of shape {} is too large", shape);
+        fail<MemoryError>("a tensor of shape {} is too large", meta.shape);
       }
     }
-    return allocate_host(bytes, program.device_);
+    return backend_of(program.device_).allocate(bytes, program.device_);
   }
+  BufferRef allocate(const Record& record) const { return allocate(Meta{record.dtype, shape_of(record.shape)}); }
 
   /// The operand's own buffer when this node is its last reader and nobody else holds it; else a copy.
   BufferRef take_or_copy(std::uint32_t node, const Record& record, OperandRef operand) {
@@ -125,21 +187,16 @@ struct Interpreter::Run {
 
   void run_node(std::uint32_t node) {
     const Record& record = graph.nodes[node];
-    // The records of an op's further results follow it and are filled together with it.
-    std::uint32_t result_count = 1;
-    while (node + result_count < graph.nodes.size() && graph.nodes[node + result_count].op == Op::result &&
-           graph.nodes[node + result_count].operands[0].index() == node) {
-      ++result_count;
-    }
+    const std::uint32_t result_count = program.result_count(node);
     const KernelContext context(record.op);
     FailureRef failure = failed_operand(record);
     if (!failure) {
       try {
         compute(node, record, result_count);
       } catch (const Error& error) {
-        failure = Failure::make(error.kind(), error.what(), graph.sources[node]);
+        failure = Failure::make(error.kind(), error.what(), arguments.sources[node]);
       } catch (const std::bad_alloc&) {
-        failure = Failure::make(ErrorKind::memory, complete_message("out of memory"), graph.sources[node]);
+        failure = Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments.sources[node]);
       }
     }
     if (failure) {
@@ -152,7 +209,7 @@ struct Interpreter::Run {
     const std::size_t declared = info(record.op).result_count;
     std::vector<BufferRef> buffers(declared);
     std::vector<Array> outs;
-    const std::vector<Meta> unused = result_count < declared ? all_results(record) : std::vector<Meta>{};
+    const std::vector<Meta> unused = result_count < declared ? program.all_results(record) : std::vector<Meta>{};
     std::vector<Argument> inputs;
     inputs.reserve(operands.size());
     for (const OperandRef operand : operands) {
@@ -179,10 +236,8 @@ struct Interpreter::Run {
         outs.emplace_back(buffers[r]->data(), of_result[r]->dtype, shape_of(of_result[r]->shape));
       } else {
         // A result nobody asked for is computed all the same, into memory of its own.
-        const Meta& meta = unused[r];
-        buffers[r] =
-            allocate_host(size_of(meta.dtype) * static_cast<std::size_t>(element_count(meta.shape)), program.device_);
-        outs.emplace_back(buffers[r]->data(), meta.dtype, meta.shape);
+        buffers[r] = allocate(unused[r]);
+        outs.emplace_back(buffers[r]->data(), unused[r].dtype, unused[r].shape);
       }
     }
     reference::run(record.op, outs, inputs, record.attrs);
@@ -190,16 +245,6 @@ struct Interpreter::Run {
     for (std::uint32_t r = 1; r < result_count; ++r) {
       values[node + r].buffer = buffers[graph.nodes[node + r].result_index];
     }
-  }
-
-  std::vector<Meta> all_results(const Record& record) const {
-    std::vector<Meta> operands;
-    for (const OperandRef operand : graph.operands(record)) {
-      if (operand.kind() != OperandRef::Kind::scalar) operands.push_back(graph.meta_of(operand));
-    }
-    std::vector<Meta> results(info(record.op).result_count);
-    infer_node(record.op, operands, record.attrs, results);
-    return results;
   }
 
   void release_after(std::uint32_t node) {

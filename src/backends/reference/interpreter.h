@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace lento::reference {
@@ -14,9 +15,19 @@ class Interpreter final : public Program {
   Interpreter(Graph graph, std::uint8_t device);
   void run(const RunArguments& arguments) override;
   double estimated_microseconds() const override { return estimated_microseconds_; }
+  std::size_t bytes() const override { return graph_.nodes.size() * (sizeof(Record) + 2 * sizeof(std::uint32_t)); }
+  std::size_t planned_peak() const override { return planned_peak_; }
+  std::size_t kernels() const override { return kernels_; }
+  std::string text() const override;
 
  private:
   struct Run;
+
+  /// How many records the op at `node` fills: its own and those of its further results, which follow it.
+  std::uint32_t result_count(std::uint32_t node) const;
+  /// All results the op has, also those that no record stands for.
+  std::vector<Meta> all_results(const Record& record) const;
+  void plan_peak();
 
   Graph graph_;
   std::uint8_t device_;
@@ -24,6 +35,8 @@ class Interpreter final : public Program {
   std::vector<std::uint32_t> last_use_of_node_;
   std::vector<std::uint32_t> last_use_of_input_;
   double estimated_microseconds_ = 0;
+  std::size_t planned_peak_ = 0;
+  std::size_t kernels_ = 0;
 };
 
 }  // namespace lento::reference

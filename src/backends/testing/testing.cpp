@@ -38,6 +38,17 @@ struct Gate {
   int permits = 0;
   int waiting = 0;
   bool open = false;
+  bool holds_compiles = false;
+  int compiles_waiting = 0;
+
+  void pass_compile() {
+    std::unique_lock lock(mutex);
+    if (!holds_compiles) return;
+    ++compiles_waiting;
+    changed.notify_all();
+    changed.wait(lock, [this] { return !holds_compiles; });
+    --compiles_waiting;
+  }
 
   void pass() {
     std::unique_lock lock(mutex);
@@ -71,28 +82,36 @@ Faults& the_faults() {
   return *faults;
 }
 
-/// Forwards to the reference backend's programs; `before_run` is the difference.
+/// What happens at the points where a device can be held up or fail.
+struct Hooks {
+  std::string_view name;
+  void (*before_allocate)();
+  void (*before_compile)();
+  void (*before_run)();
+  void (*after_run)();
+};
+
+/// Forwards to the reference backend's programs, with hooks.
 class GuardedProgram final : public Program {
  public:
-  GuardedProgram(std::unique_ptr<Program> inner, void (*before_run)()) : inner_(std::move(inner)), before_run_(before_run) {}
+  GuardedProgram(std::unique_ptr<Program> inner, const Hooks& hooks) : inner_(std::move(inner)), hooks_(hooks) {}
   void run(const RunArguments& arguments) override {
-    before_run_();
+    hooks_.before_run();
     inner_->run(arguments);
+    hooks_.after_run();
   }
+  std::size_t bytes() const override { return inner_->bytes(); }
+  std::size_t planned_peak() const override { return inner_->planned_peak(); }
+  std::size_t kernels() const override { return inner_->kernels(); }
+  std::string text() const override { return inner_->text(); }
 
  private:
   std::unique_ptr<Program> inner_;
-  void (*before_run_)();
+  const Hooks& hooks_;
 };
 
 class GuardedBackend final : public Backend {
  public:
-  struct Hooks {
-    std::string_view name;
-    void (*before_allocate)();
-    void (*before_compile)();
-    void (*before_run)();
-  };
   explicit GuardedBackend(const Hooks& hooks) : hooks_(hooks) {}
   std::string_view name() const override { return hooks_.name; }
   int device_count() const override { return 1; }
@@ -106,7 +125,7 @@ class GuardedBackend final : public Backend {
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
   std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
     hooks_.before_compile();
-    return std::make_unique<GuardedProgram>(reference().compile(std::move(graph), device), hooks_.before_run);
+    return std::make_unique<GuardedProgram>(reference().compile(std::move(graph), device), hooks_);
   }
 
  private:
@@ -122,10 +141,11 @@ void register_testing_backends() {
   static const bool once = [] {
     register_backend(std::make_unique<NullBackend>());
     register_backend(std::make_unique<GuardedBackend>(
-        GuardedBackend::Hooks{"gated", nothing, nothing, [] { the_gate().pass(); }}));
-    register_backend(std::make_unique<GuardedBackend>(GuardedBackend::Hooks{
+        Hooks{"gated", nothing, [] { the_gate().pass_compile(); }, [] { the_gate().pass(); }, nothing}));
+    register_backend(std::make_unique<GuardedBackend>(Hooks{
         "faulty", [] { the_faults().pass(Fault::allocate, "allocation"); },
-        [] { the_faults().pass(Fault::compile, "compilation"); }, [] { the_faults().pass(Fault::run, "run"); }}));
+        [] { the_faults().pass(Fault::compile, "compilation"); }, [] { the_faults().pass(Fault::launch, "launch"); },
+        [] { the_faults().pass(Fault::completion, "completion"); }}));
     return true;
   }();
   (void)once;
@@ -158,6 +178,17 @@ void close() {
 void wait_for_arrivals(int count) {
   std::unique_lock lock(the_gate().mutex);
   the_gate().changed.wait(lock, [count] { return the_gate().waiting >= count; });
+}
+
+void hold_compiles(bool hold) {
+  const std::lock_guard lock(the_gate().mutex);
+  the_gate().holds_compiles = hold;
+  the_gate().changed.notify_all();
+}
+
+void wait_for_compiles(int count) {
+  std::unique_lock lock(the_gate().mutex);
+  the_gate().changed.wait(lock, [count] { return the_gate().compiles_waiting >= count; });
 }
 
 int waiting() {

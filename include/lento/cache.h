@@ -1,0 +1,48 @@
+// The plan cache (clause E2): a step that was seen before is found here and compiles nothing.
+#pragma once
+
+#include <lento/device.h>
+#include <lento/export.h>
+#include <lento/tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lento {
+
+/// The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.
+LENTO_API std::uint64_t graph_key(const std::vector<Tensor>& tensors);
+
+namespace cache {
+
+struct Info {
+  std::size_t entries;
+  std::size_t bytes;
+  std::size_t limit;
+};
+LENTO_API Info info();
+/// Plans that are running live on until they are done.
+LENTO_API void clear();
+/// Forgets the plan with this graph_key; false when there is none.
+LENTO_API bool remove(std::uint64_t key);
+/// Evicts at once what is over the new limit.
+LENTO_API void set_limit(std::size_t bytes);
+
+/// What is known of a cached plan (clause M2).
+struct PlanInfo {
+  std::uint64_t key;
+  Device device;
+  std::size_t nodes;
+  std::size_t inputs;
+  std::size_t outputs;
+  std::size_t kernels;       // what the backend launches for one run
+  std::size_t code_bytes;    // of machine code; 0 for backends that generate none
+  std::size_t planned_peak;  // most bytes one run holds beside its inputs
+  double compile_seconds;
+};
+/// The cached plans, most recently used first.
+LENTO_API std::vector<PlanInfo> plans();
+
+}  // namespace cache
+}  // namespace lento

@@ -1,0 +1,45 @@
+// Seeing what happens (clauses M1 and M3): counters, timings, and explanations in plain sentences. Always on.
+#pragma once
+
+#include <lento/export.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lento {
+
+/// Why steps were compiled and which lines waited for values since the last call.
+LENTO_API std::string explain();
+
+namespace metrics {
+
+/// "step", "op.<name>", "plan.hit", "sync.implicit", "transfer.h2d", "donation", "graph.trimmed", "closure.run", …
+/// A name that was never counted is 0.
+LENTO_API std::uint64_t counter(std::string_view name);
+/// Every counter that is not zero.
+LENTO_API std::map<std::string, std::uint64_t> counters();
+
+/// How long something took. The percentiles are of the last 1024 times.
+struct Timing {
+  std::uint64_t count = 0;
+  double total_seconds = 0;
+  double median_seconds = 0;
+  double p90_seconds = 0;
+  double p99_seconds = 0;
+  double max_seconds = 0;  // of the last 1024
+};
+/// "step" (the call), "plan.compile", "run" (on the device), "sync" (waiting for a value), "transfer.h2d", "closure".
+/// All zero when it never happened.
+LENTO_API Timing timing(std::string_view name);
+/// Every timing that happened.
+LENTO_API std::map<std::string, Timing> timings();
+
+/// Counters and timings as a table.
+LENTO_API std::string report();
+/// Sets everything to zero.
+LENTO_API void reset();
+
+}  // namespace metrics
+}  // namespace lento

@@ -1,0 +1,31 @@
+// Waiting that a front end may break off: Python answers Ctrl-C while a thread of it waits for Lento.
+#pragma once
+
+#include <lento/export.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace lento {
+
+/// Called while a thread waits; throwing ends the wait. One for the process, installed by a front end.
+using InterruptCheck = void (*)();
+LENTO_API void set_interrupt_check(InterruptCheck check);
+/// Calls it, if there is one.
+void check_interrupt();
+
+inline constexpr auto kInterruptInterval = std::chrono::milliseconds(50);
+
+/// Waits until done(), which is asked with the lock held. The check runs without it; when the check throws, the lock
+/// stays free.
+template <class Done>
+void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Done done) {
+  while (!changed.wait_for(lock, kInterruptInterval, done)) {
+    lock.unlock();
+    check_interrupt();
+    lock.lock();
+  }
+}
+
+}  // namespace lento

@@ -1,0 +1,27 @@
+// Accounts of device memory: what is alive, the most there was, and a limit.
+#pragma once
+
+#include "base/devices.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lento {
+
+/// One device's; any thread.
+struct MemoryAccount {
+  std::atomic<std::size_t> live{0};
+  std::atomic<std::size_t> peak{0};
+  std::atomic<std::size_t> limit{0};  // 0: none
+
+  /// Throws MemoryError when this goes over the limit; nothing is counted then.
+  void charge(std::size_t bytes);
+  /// Once what was charged could be allocated.
+  void raise_peak();
+  void credit(std::size_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
+  void reset_peak() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+};
+MemoryAccount& memory_account(std::uint8_t device);
+
+}  // namespace lento

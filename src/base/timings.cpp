@@ -1,0 +1,97 @@
+#include "base/timings.h"
+
+#include "base/fail.h"
+#include "base/fork.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace lento {
+
+namespace {
+
+constexpr std::size_t kMaxTimings = 32;
+
+struct Series {
+  std::mutex mutex;  // guards all but the name
+  std::string name;  // written once, under the registry's lock, before anybody has the id
+  std::uint64_t count = 0;
+  std::uint64_t total = 0;
+  std::array<std::uint64_t, kTimingWindow> last{};  // nanoseconds; a ring, at count % kTimingWindow
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::size_t used = 0;
+  std::array<Series, kMaxTimings> series;
+};
+
+Registry& registry() {
+  static auto* all = [] {
+    auto* made = new Registry;  // threads may still be timed while the process exits
+    lock_while_forking(made->mutex, ForkOrder::counters);
+    for (Series& each : made->series) lock_while_forking(each.mutex, ForkOrder::counters);
+    return made;
+  }();
+  return *all;
+}
+
+/// Needs the series' lock.
+TimingSummary summarize(const Series& series) {
+  const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(series.count, kTimingWindow));
+  std::vector<std::uint64_t> sorted(series.last.begin(), series.last.begin() + static_cast<std::ptrdiff_t>(kept));
+  std::ranges::sort(sorted);
+  // The smallest duration that at least this share of them does not exceed.
+  const auto percentile = [&](std::size_t percent) {
+    return static_cast<double>(sorted[(kept * percent + 99) / 100 - 1]) * 1e-9;
+  };
+  return {series.count,   static_cast<double>(series.total) * 1e-9, percentile(50), percentile(90), percentile(99),
+          percentile(100)};
+}
+
+}  // namespace
+
+TimingId timing_id(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (std::size_t i = 0; i < all.used; ++i) {
+    if (all.series[i].name == name) return static_cast<TimingId>(i);
+  }
+  if (all.used == kMaxTimings) fail<BackendError>("there are already {} timings", kMaxTimings);
+  all.series[all.used].name = name;
+  return static_cast<TimingId>(all.used++);
+}
+
+void record_timing(TimingId id, std::chrono::nanoseconds duration) {
+  Series& series = registry().series[id];
+  const auto nanoseconds = static_cast<std::uint64_t>(duration.count());
+  const std::lock_guard lock(series.mutex);
+  series.last[series.count++ % kTimingWindow] = nanoseconds;
+  series.total += nanoseconds;
+}
+
+std::map<std::string, TimingSummary> timing_summaries() {
+  Registry& all = registry();
+  std::map<std::string, TimingSummary> summaries;
+  const std::lock_guard lock(all.mutex);
+  for (std::size_t i = 0; i < all.used; ++i) {
+    Series& series = all.series[i];
+    const std::lock_guard series_lock(series.mutex);
+    if (series.count != 0) summaries[series.name] = summarize(series);
+  }
+  return summaries;
+}
+
+void reset_timings() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (std::size_t i = 0; i < all.used; ++i) {
+    const std::lock_guard series_lock(all.series[i].mutex);
+    all.series[i].count = 0;
+    all.series[i].total = 0;
+  }
+}
+
+}  // namespace lento

@@ -1,0 +1,17 @@
+// The memory limit of a device (clause E9), looked at before a step changes anything.
+#pragma once
+
+#include "executor/plan.h"
+
+#include <cstdint>
+#include <span>
+
+namespace lento {
+
+bool memory_is_limited(std::uint8_t device);
+
+/// Throws MemoryError, naming the planned peak and the largest tensors, when running the plan would exceed the limit
+/// even after the runs under way have ended.
+void check_memory(const Plan& plan, std::span<const Source> sources);
+
+}  // namespace lento

@@ -1,0 +1,183 @@
+// The public functions that show what is pending, alive, cached and counted (include/lento/{cache,memory,metrics}.h and
+// dump).
+#include <lento/cache.h>
+#include <lento/eval.h>
+#include <lento/memory.h>
+#include <lento/metrics.h>
+
+#include "base/counters.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/timings.h"
+#include "executor/plan_cache.h"
+#include "ir/graph.h"
+#include "tensor/tapes.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace lento {
+
+namespace {
+
+/// The pending graph of these tensors, cut out of the tape of the first pending one. Nothing when all have values.
+std::optional<Tape::Extract> pending_part(const std::vector<Tensor>& tensors) {
+  Tape* tape = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (tape == nullptr) tape = state_of(tensor).tape.load(std::memory_order_acquire);
+  }
+  if (tape == nullptr) return std::nullopt;
+  const TapeGuard guard(*tape);
+  std::vector<std::uint8_t> need(tape->size());
+  std::set<std::uint32_t> outputs;
+  for (const Tensor& tensor : tensors) {
+    const TensorState& state = state_of(tensor);
+    if (state.tape.load(std::memory_order_relaxed) != tape) continue;
+    need[state.index] = 1;
+    outputs.insert(state.index);
+  }
+  tape->mark_ancestors(need);
+  return tape->extract(need, std::vector<std::uint32_t>(outputs.begin(), outputs.end()));
+}
+
+}  // namespace
+
+std::string dump(const std::vector<Tensor>& tensors, DumpFormat format) {
+  const std::optional<Tape::Extract> part = pending_part(tensors);
+  if (format != DumpFormat::backend) return to_string(part ? part->graph : Graph{}, static_cast<GraphFormat>(format));
+  return part ? plan_cache().find_or_compile(part->graph, tensors[0].device().id())->program->text() : "";
+}
+
+// --- plans ---
+
+std::uint64_t graph_key(const std::vector<Tensor>& tensors) {
+  const std::optional<Tape::Extract> part = pending_part(tensors);
+  return part ? structure_hash(part->graph, tensors[0].device().id()) : 0;
+}
+
+namespace cache {
+
+Info info() {
+  const PlanCache::Info now = plan_cache().info();
+  return {now.entries, now.bytes, now.limit};
+}
+void clear() { plan_cache().clear(); }
+bool remove(std::uint64_t key) { return plan_cache().remove(key); }
+void set_limit(std::size_t bytes) { plan_cache().set_limit(bytes); }
+
+std::vector<PlanInfo> plans() {
+  std::vector<PlanInfo> list;
+  for (const PlanPtr& plan : plan_cache().plans(std::numeric_limits<std::size_t>::max())) {
+    list.push_back({plan->hash, Device::from_id(plan->device), plan->graph.nodes.size(), plan->graph.inputs.size(),
+                    plan->graph.outputs.size(), plan->program->kernels(), plan->program->code_bytes(),
+                    plan->program->planned_peak(), plan->compile_seconds});
+  }
+  return list;
+}
+
+}  // namespace cache
+
+// --- memory ---
+
+MemoryUse memory(Device device) {
+  const MemoryAccount& account = memory_account(device.id());
+  return {account.live.load(), 0, account.peak.load(), account.limit.load()};
+}
+void reset_peak_memory(Device device) { memory_account(device.id()).reset_peak(); }
+void set_memory_limit(std::size_t bytes, Device device) { memory_account(device.id()).limit.store(bytes); }
+
+std::vector<LiveTensor> live_tensors() {
+  struct Found {
+    DType dtype;
+    ShapeId shape;
+    const char* state;
+    Source source;
+  };
+  std::map<std::uint64_t, Found> found;
+  // Tapes before values: what leaves a tape in the meantime is found there.
+  for (const Device device : devices()) {
+    for (Tape* tape : all_tapes(device.id())) {
+      const TapeGuard guard(*tape);
+      for (std::uint32_t i = 0; i < tape->size(); ++i) {
+        const TensorState* state = tape->handle(i);
+        if (state != nullptr) found[state->id] = {state->dtype, state->shape, "pending", tape->source(i)};
+      }
+    }
+  }
+  for (const ValueRef& value : every_value()) {
+    const std::uint64_t id = value->tensor_id.load(std::memory_order_relaxed);
+    if (id == 0) continue;
+    const char* state = !value->settled() ? "running" : value->failure ? "failed" : "ready";
+    found[id] = {value->kind.dtype, value->kind.shape, state, value->kind.source};
+  }
+  // Lines are turned into text without any lock: a front end's resolver may need locks of its own.
+  std::vector<LiveTensor> list;
+  for (const auto& [id, tensor] : found) {
+    list.push_back({id, tensor.dtype, shape_of(tensor.shape), tensor.state, to_string(tensor.source)});
+  }
+  return list;
+}
+
+// --- counters and timings ---
+
+namespace metrics {
+
+namespace {
+
+std::string duration_text(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+}  // namespace
+
+std::uint64_t counter(std::string_view name) { return counter_value(name); }
+std::map<std::string, std::uint64_t> counters() { return counter_values(); }
+
+std::map<std::string, Timing> timings() {
+  std::map<std::string, Timing> all;
+  for (const auto& [name, t] : timing_summaries()) {
+    all[name] = {t.count, t.total_seconds, t.median_seconds, t.p90_seconds, t.p99_seconds, t.max_seconds};
+  }
+  return all;
+}
+
+Timing timing(std::string_view name) {
+  const std::map<std::string, Timing> all = timings();
+  const auto it = all.find(std::string(name));
+  return it == all.end() ? Timing{} : it->second;
+}
+
+std::string report() {
+  std::string text = fmt::format("{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "timing", "count", "total",
+                                 "median", "90 %", "99 %", "max");
+  for (const auto& [name, t] : timings()) {
+    text += fmt::format("{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", name, t.count,
+                        duration_text(t.total_seconds), duration_text(t.median_seconds), duration_text(t.p90_seconds),
+                        duration_text(t.p99_seconds), duration_text(t.max_seconds));
+  }
+  text += fmt::format("\n{:<28} {:>10}\n", "counter", "value");
+  for (const auto& [name, value] : counters()) text += fmt::format("{:<28} {:>10}\n", name, value);
+  text += fmt::format("\n{:<28} {:>10} {:>10} {:>10}\n", "memory (bytes)", "live", "peak", "limit");
+  for (const Device device : devices()) {
+    const MemoryUse use = memory(device);
+    text += fmt::format("{:<28} {:>10} {:>10} {:>10}\n", device.to_string(), use.live, use.peak,
+                        use.limit == 0 ? "none" : std::to_string(use.limit));
+  }
+  const cache::Info plans = cache::info();
+  text += fmt::format("\n{} plans of {} bytes in the cache, limit {}.\n", plans.entries, plans.bytes, plans.limit);
+  return text;
+}
+
+void reset() {
+  reset_counters();
+  reset_timings();
+}
+
+}  // namespace metrics
+}  // namespace lento

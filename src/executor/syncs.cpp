@@ -1,0 +1,84 @@
+#include "executor/syncs.h"
+
+#include "base/fail.h"
+#include "base/fork.h"
+#include "executor/warn.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace lento {
+
+namespace {
+
+constexpr std::size_t kMaxLines = 1000;  // more than anybody reads
+
+using Line = std::pair<const void*, std::uint32_t>;
+
+struct Notes {
+  std::mutex mutex;
+  std::map<Line, std::uint64_t> counts;  // since the last describe_syncs
+  std::set<Line> warned;
+};
+Notes& notes() {
+  static auto* all = [] {
+    auto* made = new Notes;  // threads may still read while the process exits
+    lock_while_forking(made->mutex, ForkOrder::notes);
+    return made;
+  }();
+  return *all;
+}
+
+std::atomic<SyncMode> mode{SyncMode::allow};
+
+constexpr const char* kAdvice =
+    "reading a pending tensor evaluates it here and waits; call lento.step() or lento.eval() earlier, or read it in a "
+    "step closure";
+
+/// True the first time for each line.
+bool count_line(const Line& line) {
+  Notes& all = notes();
+  const std::lock_guard lock(all.mutex);
+  if (all.counts.size() < kMaxLines || all.counts.contains(line)) ++all.counts[line];
+  return mode.load(std::memory_order_relaxed) == SyncMode::warn && all.warned.size() < kMaxLines &&
+         all.warned.insert(line).second;
+}
+
+}  // namespace
+
+void note_sync(const Source& source) {
+  const bool new_line = count_line({source.unit, source.position});
+  if (mode.load(std::memory_order_relaxed) == SyncMode::error) fail<BackendError>("{}", kAdvice);
+  if (new_line) warn(complete_message(kAdvice));
+}
+
+std::string describe_syncs() {
+  std::map<Line, std::uint64_t> counts;
+  {
+    Notes& all = notes();
+    const std::lock_guard lock(all.mutex);
+    counts.swap(all.counts);
+  }
+  std::string text;
+  for (const auto& [line, times] : counts) {
+    const std::string where = to_string(Source{line.first, line.second, 0});
+    text += fmt::format("Waited for a value {} time{} at {}.\n", times, times == 1 ? "" : "s",
+                        where.empty() ? "an unknown line" : where);
+  }
+  return text;
+}
+
+SyncMode sync_mode() { return mode.load(std::memory_order_relaxed); }
+
+void set_sync_mode(SyncMode changed) {
+  mode.store(changed, std::memory_order_relaxed);
+  Notes& all = notes();
+  const std::lock_guard lock(all.mutex);
+  all.warned.clear();
+}
+
+}  // namespace lento
