@@ -30,9 +30,11 @@ from ._core import (
     devices as devices,
     dump as dump,
     eval as eval,
+    explain as explain,
     float16 as float16,
     float32 as float32,
     float64 as float64,
+    graph_key as graph_key,
     int8 as int8,
     int16 as int16,
     int32 as int32,
@@ -40,11 +42,18 @@ from ._core import (
     live_tensors as live_tensors,
     memory as memory,
     reset_peak_memory as reset_peak_memory,
+    run_step_closures as run_step_closures,
+    set_memory_limit as set_memory_limit,
     step as step,
     uint8 as uint8,
     uint16 as uint16,
     uint32 as uint32,
     uint64 as uint64,
+    wait as wait,
+    wait_closures as wait_closures,
+)
+from ._closures import (
+    add_step_closure as add_step_closure,
 )
 from ._dtypes import (
     broadcast_shapes as broadcast_shapes,
@@ -74,8 +83,10 @@ from .errors import (
     FileError as FileError,
     LinAlgError as LinAlgError,
     ShapeError as ShapeError,
+    SyncWarning as SyncWarning,
 )
 from . import (
+    cache as cache,
     errors as errors,
     fft as fft,
     linalg as linalg,

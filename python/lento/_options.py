@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import TracebackType
+from typing import Any, Literal
 
 from . import _core
 
 
 class options:
-    """Sets options at once; as a context manager it puts the old values back at the end.
+    """Sets options at once, all of them or none; as a context manager it puts the old values back at the end.
 
+    ``sync`` (default ``"allow"``): what a read does that has to compute something first. ``"warn"`` issues a
+    ``lento.SyncWarning``, once a line; ``"error"`` raises, and ``repr`` shows ``<pending>``.
     ``max_pending_nodes`` (default 100,000): a trace longer than this has its oldest part evaluated.
     ``max_inflight_steps`` (default 16): with more steps than this under way, ``step`` waits.
+
+        >>> x = lento.ones((3,)) + 1
+        >>> with lento.options(sync="error"):
+        ...     print(x)
+        <pending>
+        >>> print(x)
+        [2. 2. 2.]
     """
 
-    def __init__(self, *, max_pending_nodes: int | None = None, max_inflight_steps: int | None = None) -> None:
-        self._undo: list[tuple[Callable[[int], int], int]] = []
-        if max_pending_nodes is not None:
-            self._undo.append((_core.set_max_pending_nodes, _core.set_max_pending_nodes(max_pending_nodes)))
-        if max_inflight_steps is not None:
-            self._undo.append((_core.set_max_inflight_steps, _core.set_max_inflight_steps(max_inflight_steps)))
+    def __init__(
+        self,
+        *,
+        sync: Literal["allow", "warn", "error"] | None = None,
+        max_pending_nodes: int | None = None,
+        max_inflight_steps: int | None = None,
+    ) -> None:
+        self._new: dict[str, Any] = {
+            "sync": sync,
+            "max_pending_nodes": max_pending_nodes,
+            "max_inflight_steps": max_inflight_steps,
+        }
+        self._old = [_core.set_options(**self._new)]
+        self._entered = False
 
     def __enter__(self) -> options:
+        if self._entered:  # once more, or inside itself
+            self._old.append(_core.set_options(**self._new))
+        self._entered = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for put_back, old in self._undo:
-            put_back(old)
+        _core.set_options(**self._old.pop())

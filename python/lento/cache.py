@@ -1,8 +1,18 @@
-"""The plan cache: a step that was seen before is found here and compiles nothing."""
+"""The plan cache: a step that was seen before is found here and compiles nothing.
+
+>>> lento.cache.clear()
+>>> x = lento.ones((3,)) * 2
+>>> lento.step()
+>>> lento.cache.info()["entries"]
+1
+>>> lento.cache.plans()[0]["nodes"]
+2
+"""
 
 from ._core import cache_clear as clear
 from ._core import cache_info as info
+from ._core import cache_plans as plans
 from ._core import cache_remove as remove
 from ._core import cache_set_limit as set_limit
 
-__all__ = ["clear", "info", "remove", "set_limit"]
+__all__ = ["clear", "info", "plans", "remove", "set_limit"]

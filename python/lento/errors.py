@@ -1,6 +1,7 @@
 """The errors that Lento raises on purpose.
 
-Each is also one of Python's own: ``except ValueError`` catches a :class:`ShapeError`.
+Each is also one of Python's own: ``except ValueError`` catches a :class:`ShapeError`. :class:`SyncWarning` is no error:
+``lento.options(sync="warn")`` asks for it.
 """
 
 from ._core import (
@@ -14,6 +15,7 @@ from ._core import (
     MemoryError,
     OverflowError,
     ShapeError,
+    SyncWarning,
     ValueError,
 )
 
@@ -28,5 +30,6 @@ __all__ = [
     "MemoryError",
     "OverflowError",
     "ShapeError",
+    "SyncWarning",
     "ValueError",
 ]

@@ -199,4 +199,11 @@ std::optional<Device> to_device(PyObject* object) {
   return std::nullopt;
 }
 
+Device device_or_default(PyObject* object, const char* function) {
+  if (object == Py_None) return {};
+  if (const auto device = to_device(object)) return *device;
+  raise(PyExc_TypeError, "%s(): argument 'device' must be Device, str or None, not %s", function,
+        Py_TYPE(object)->tp_name);
+}
+
 }  // namespace lento::python

@@ -36,6 +36,8 @@ PyObject* from_dtype(DType dtype);
 /// lento.Device or "cpu:0"; nothing when it is neither. Throws DeviceError when there is no such device.
 std::optional<Device> to_device(PyObject* object);
 PyObject* from_device(Device device);
+/// The same for an optional argument `device` of this function: None is the default device.
+Device device_or_default(PyObject* object, const char* function);
 
 /// A str as UTF-8; nothing when it is none.
 std::optional<std::string_view> to_string_view(PyObject* object);

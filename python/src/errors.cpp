@@ -14,6 +14,7 @@ namespace {
 constexpr int kKindCount = static_cast<int>(ErrorKind::file) + 1;
 
 PyObject* base_class = nullptr;
+PyObject* sync_warning = nullptr;
 std::array<PyObject*, kKindCount> classes = {};
 
 struct ClassSpec {
@@ -51,10 +52,15 @@ bool add_errors(PyObject* module) {
     if (made == nullptr || PyModule_AddObjectRef(module, spec.name, made) < 0) return false;
     classes[static_cast<int>(spec.kind)] = made;
   }
-  return true;
+  sync_warning = PyErr_NewExceptionWithDoc("lento.errors.SyncWarning",
+                                           "A read had to compute something first, under options(sync=\"warn\").",
+                                           PyExc_RuntimeWarning, nullptr);
+  return sync_warning != nullptr && PyModule_AddObjectRef(module, "SyncWarning", sync_warning) == 0;
 }
 
 PyObject* exception_class(ErrorKind kind) { return classes[static_cast<int>(kind)]; }
+
+PyObject* sync_warning_class() { return sync_warning; }
 
 PyObject* set_exception() noexcept {
   try {

@@ -4,17 +4,18 @@
 #include "convert.h"
 #include "creation.h"
 #include "functions.h"
+#include "gil.h"
+#include "observe.h"
+#include "options.h"
 #include "source.h"
 #include "steps.h"
 #include "tensor_type.h"
+#include "testing.h"
 
 #include <lento/eval.h>
 #include <lento/version.h>
 
-#include "ir/graph.h"
-
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
@@ -27,70 +28,12 @@ namespace nb = nanobind;
 namespace lento::python {
 namespace {
 
-void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>& tensors) {
-  if (is_tensor(object)) {
-    tensors.push_back(tensor_of(object));
-    return;
-  }
-  if (!PyList_Check(object) && !PyTuple_Check(object)) {
-    raise(PyExc_TypeError, "%s(): expected tensors, not %s", function, Py_TYPE(object)->tp_name);
-  }
-  const PyRef items = own(PySequence_Fast(object, ""));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    collect_tensors(PySequence_Fast_GET_ITEM(items.get(), i), function, tensors);
-  }
-}
-
 void eval_tensors(const nb::args& args) {
   std::vector<Tensor> tensors;
   for (const nb::handle arg : args) collect_tensors(arg.ptr(), "eval", tensors);
   const PythonSourceScope source;
   const WithoutGil without_gil;
   eval(tensors);
-}
-
-std::string dump_tensors(const nb::object& object, std::string_view format) {
-  std::vector<Tensor> tensors;
-  collect_tensors(object.ptr(), "dump", tensors);
-  if (format == "text") return dump(tensors, DumpFormat::text);
-  if (format == "dot") return dump(tensors, DumpFormat::dot);
-  if (format == "json") return dump(tensors, DumpFormat::json);
-  raise(PyExc_ValueError, "dump(): format must be 'text', 'dot' or 'json', not '%s'", std::string(format).c_str());
-}
-
-nb::list list_live_tensors() {
-  nb::list list;
-  for (const LiveTensor& live : live_tensors()) {
-    nb::dict entry;
-    entry["id"] = live.id;
-    entry["shape"] = nb::steal(checked(from_ints(live.shape)));
-    entry["dtype"] = nb::steal(from_dtype(live.dtype));
-    entry["state"] = live.state;
-    entry["source"] = live.source;
-    list.append(entry);
-  }
-  return list;
-}
-
-std::uint32_t swap_max_pending_nodes(std::int64_t limit) {
-  Options changed = options();
-  const std::uint32_t old = changed.max_pending_nodes;
-  if (limit < 1 || limit > INT64_C(0x3fffffff)) {
-    raise(PyExc_ValueError, "options(): max_pending_nodes must be from 1 to 2**30 - 1, not %lld",
-          static_cast<long long>(limit));
-  }
-  changed.max_pending_nodes = static_cast<std::uint32_t>(limit);
-  set_options(changed);
-  return old;
-}
-
-// Parses the text form of a graph and prints it again: the round trip of clause M2.
-std::string reprint_graph(std::string_view text, std::string_view format) {
-  const Graph graph = parse_graph(text);
-  verify(graph);
-  return to_string(graph, format == "dot"    ? GraphFormat::dot
-                          : format == "json" ? GraphFormat::json
-                                             : GraphFormat::text);
 }
 
 /// Holds a scope open from __enter__ to __exit__.
@@ -141,34 +84,17 @@ nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::byt
 }
 
 void bind_engine(nb::module_& module) {
-  module.def("eval", &eval_tensors, nb::arg("tensors"), "Starts computing these tensors (also in lists and tuples). Returns before they are done.");
-  module.def("dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
-             "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json'. Computes nothing.");
   module.def(
-      "live_tensors", &list_live_tensors,
-      "Pending tensors that are alive in this thread, oldest first: dicts with id, shape, dtype, state and source.");
-  module.def("counter", &metrics::counter, nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
-  module.def("counters", &metrics::counters, "Every counter that is not zero.");
-  module.def("reset_counters", &metrics::reset, "Sets all counters to zero.");
-  module.def(
-      "memory",
-      [] {
-        const MemoryUse use = lento::memory();
-        nb::dict entry;
-        entry["live"] = use.live;
-        entry["peak"] = use.peak;
-        return entry;
-      },
-      "Bytes of tensor memory: live and peak.");
-  module.def("reset_peak_memory", &reset_peak_memory, "Starts measuring the peak anew.");
-  module.def("set_max_pending_nodes", &swap_max_pending_nodes, nb::arg("limit"),
-             "Sets the limit and returns the old one.");
-  module.def("reprint_graph", &reprint_graph, nb::arg("text"), nb::arg("format") = "text",
-             "Parses a text dump, verifies the graph and prints it again.");
+      "eval", &eval_tensors, nb::arg("tensors"),
+      "Starts computing these tensors (also in lists and tuples). Returns before they are done; what fails while "
+      "running\nis raised by reading it.");
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
   module.def("_rebuild", &rebuild);
   nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);
   bind_steps(module);
+  bind_options(module);
+  bind_observation(module);
+  bind_testing(module);
   module.attr("__version__") = LENTO_VERSION;
 }
 

@@ -2,9 +2,12 @@
 
 #include "frame.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,7 +36,12 @@ struct PinTable {
 };
 
 PinTable& table() {
-  static auto* pins = new PinTable;  // never destroyed: tensors may be printed at exit
+  static auto* pins = [] {
+    // A child finds the lock free: only the lock was held elsewhere, the table changes under the GIL, which the forking
+    // thread holds.
+    pthread_atfork(nullptr, nullptr, [] { new (&table().mutex) std::mutex; });
+    return new PinTable;  // never destroyed: tensors may be printed at exit
+  }();
   return *pins;
 }
 
@@ -122,16 +130,33 @@ std::string resolve(const void* unit, std::uint32_t position) {
 
 }  // namespace
 
-Source current_source() {
-  LentoFrame frame;
-  if (lento_innermost_frame(&frame) == 0) return {};
+namespace {
+
+/// Finds the innermost frame of user code and its unit; 0 when there is none.
+inline std::uintptr_t user_frame(LentoFrame& frame) {
+  if (lento_innermost_frame(&frame) == 0) return 0;
   std::uintptr_t unit = unit_of(frame.code);
   while (unit == kInternalUnit) [[unlikely]] {
-    if (lento_outer_frame(&frame) == 0) return {};
+    if (lento_outer_frame(&frame) == 0) return 0;
     unit = unit_of(frame.code);
   }
+  return unit;
+}
+
+}  // namespace
+
+Source current_source() {
+  LentoFrame frame;
+  const std::uintptr_t unit = user_frame(frame);
+  if (unit == 0) return {};
   return Source::foreign(reinterpret_cast<const void*>(unit),
                          static_cast<std::uint32_t>(frame.instruction < 0 ? 0 : frame.instruction));
+}
+
+Line current_line() {
+  LentoFrame frame;
+  if (user_frame(frame) == 0) return {};
+  return {PyRef::borrow(frame.code->co_filename), PyCode_Addr2Line(frame.code, frame.instruction)};
 }
 
 void set_package_folder(std::string_view folder) {

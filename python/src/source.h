@@ -23,6 +23,13 @@ class PythonSourceScope {
   SourceScope scope_;
 };
 
+/// The same line as warnings want it: the whole path of the file, and the number. No file when no user code is running.
+struct Line {
+  PyRef file;
+  int number = 0;
+};
+Line current_line();
+
 /// Frames of files below this folder are not user code.
 void set_package_folder(std::string_view folder);
 

@@ -1,7 +1,9 @@
-// step, wait, closures, the plan cache and explain for Python.
+// step, wait and step closures for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include <exception>
 
 namespace lento::python {
 

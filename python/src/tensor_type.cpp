@@ -2,14 +2,16 @@
 
 #include "arguments.h"
 #include "convert.h"
+#include "gil.h"
 #include "source.h"
 
+#include <lento/eval.h>
 #include <lento/ops.gen.h>
 #include <lento/print.h>
 
-#include <cxxabi.h>
+#include "base/format.h"
+
 #include <structmember.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -47,9 +49,31 @@ Py_hash_t tensor_hash(PyObject* self) {
   return hash == -1 ? -2 : hash;
 }
 
-using Printer = std::string (*)(const void* data, DType dtype, const Shape& shape, const PrintOptions& options);
+// How repr() and str() differ.
+struct Repr {
+  static std::string values(const Tensor& x, const void* data) { return array_repr(data, x.dtype(), x.shape(), {}); }
+  static std::string other(const Tensor& x, const std::string& state) {
+    return fmt::format("tensor({}, shape={}, dtype={})", state, x.shape(), x.dtype());
+  }
+};
+struct Str {
+  static std::string values(const Tensor& x, const void* data) { return array_str(data, x.dtype(), x.shape(), {}); }
+  static std::string other(const Tensor& /*x*/, const std::string& state) { return state; }
+};
 
-template <Printer printer>
+// Looking at a tensor in a debugger or a log must not be what stops the program: a tensor that has no value says why.
+template <class Format>
+std::string text_of(const Tensor& tensor) {
+  try {
+    return Format::values(tensor, tensor.data_pointer());
+  } catch (const Error& error) {
+    if (!tensor.is_pending()) return Format::other(tensor, fmt::format("<failed: {}>", error.what()));
+    if (options().sync == SyncMode::error) return Format::other(tensor, "<pending>");
+    return Format::other(tensor, fmt::format("<pending: {}>", error.what()));
+  }
+}
+
+template <class Format>
 PyObject* print(PyObject* self) {
   try {
     const PythonSourceScope source;
@@ -57,7 +81,7 @@ PyObject* print(PyObject* self) {
     std::string text;
     {
       const WithoutGil without_gil;
-      text = printer(tensor.data_pointer(), tensor.dtype(), tensor.shape(), {});
+      text = text_of<Format>(tensor);
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   } catch (...) {
@@ -206,16 +230,6 @@ PyObject* wrap(std::int64_t value) { return checked(PyLong_FromLongLong(value));
 PyObject* wrap(const Ints& values) { return checked(from_ints(values)); }
 PyObject* wrap(DType dtype) { return from_dtype(dtype); }
 
-void restore_gil(PyThreadState* state) noexcept {
-  // CPython before 3.14 ends such a thread by pthread_exit, which unwinds C++ frames that do not expect it and would
-  // call std::terminate. Leaving this handler is not allowed, so the thread stays in it.
-  try {
-    PyEval_RestoreThread(state);
-  } catch (abi::__forced_unwind&) {
-    while (true) pause();
-  }
-}
-
 Scalar read_scalar(const Tensor& tensor) {
   const Tensor held = tensor;  // another thread may rebind the handle while the GIL is released
   const WithoutGil without_gil;
@@ -231,8 +245,8 @@ void add_tensor_type(PyObject* module) {
   std::vector<PyType_Slot> slots = {
       {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
-      {Py_tp_repr, reinterpret_cast<void*>(print<&array_repr>)},
-      {Py_tp_str, reinterpret_cast<void*>(print<&array_str>)},
+      {Py_tp_repr, reinterpret_cast<void*>(print<Repr>)},
+      {Py_tp_str, reinterpret_cast<void*>(print<Str>)},
       {Py_tp_iter, reinterpret_cast<void*>(tensor_iter)},
       {Py_tp_doc, const_cast<char*>(kDoc)},
       {Py_tp_getset, attributes},

@@ -33,22 +33,6 @@ const void* read_data(const Tensor& tensor);
 /// Makes the type and adds it to `module` as "Tensor". Throws PythonError.
 void add_tensor_type(PyObject* module);
 
-/// Takes the GIL back. When the interpreter is ending, a daemon thread never gets it: it sleeps until the process is
-/// gone.
-void restore_gil(PyThreadState* state) noexcept;
-
-/// Releases the GIL while it lives.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { restore_gil(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
 // The parts of the type, each in a file of its own: tables of slots, methods and attributes for PyType_FromSpec.
 
 std::span<const PyType_Slot> operator_slots();                      ///< operators.cpp: number protocol and comparisons

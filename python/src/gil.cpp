@@ -1,0 +1,102 @@
+#include "gil.h"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+namespace lento::python {
+namespace {
+
+/// Threads of Lento's own that are inside Python or on their way in, and whether there is a way in.
+std::atomic<int> workers_inside{0};
+std::atomic<bool> closed{false};
+
+/// Calls a function of CPython that takes the GIL. CPython before 3.14 ends a thread that comes too late by
+/// pthread_exit, which unwinds C++ frames that do not expect it and would call std::terminate. Leaving this handler is
+/// not allowed, so the thread stays in it.
+template <class F>
+auto taking_gil(F&& take) noexcept {
+  try {
+    return take();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
+/// The state of a thread that is inside a WithoutGil. Taking the GIL with it is right at any time: unlike
+/// PyGILState_Ensure, PyEval_RestoreThread looks whether the interpreter is ending before it looks at anything else.
+constinit thread_local PyThreadState* released = nullptr;
+/// True on threads of Lento's own that have been on the way into Python.
+constinit thread_local bool is_worker = false;
+
+void release(PyObject* object) {
+  const bool has_gil = released == nullptr && Py_IsInitialized() != 0 && PyGILState_Check() != 0;
+  if (is_worker || (released == nullptr && !has_gil)) {
+    if (const WorkerGil gil; gil) Py_DECREF(object);
+  } else {
+    const WithGil gil;
+    Py_DECREF(object);
+  }
+}
+
+// The threads that were inside are not in the child.
+[[maybe_unused]] const int installed = pthread_atfork(nullptr, nullptr, [] { workers_inside.store(0); });
+
+}  // namespace
+
+WithoutGil::WithoutGil() { released = PyEval_SaveThread(); }
+
+WithoutGil::~WithoutGil() {
+  PyThreadState* state = std::exchange(released, nullptr);
+  taking_gil([state] { PyEval_RestoreThread(state); });
+}
+
+WithGil::WithGil() : taken_(released != nullptr) {
+  if (!taken_) return;
+  PyThreadState* state = std::exchange(released, nullptr);
+  taking_gil([state] { PyEval_RestoreThread(state); });
+}
+
+WithGil::~WithGil() {
+  if (taken_) released = PyEval_SaveThread();
+}
+
+WorkerGil::WorkerGil() {
+  // Comes in before it looks, and close_python_to_workers closes before it counts: one of the two sees the other.
+  is_worker = true;
+  workers_inside.fetch_add(1);
+  entered_ = !closed.load();
+  if (entered_) {
+    state_ = taking_gil([] { return PyGILState_Ensure(); });
+  } else {
+    workers_inside.fetch_sub(1);
+  }
+}
+
+WorkerGil::~WorkerGil() {
+  if (!entered_) return;
+  PyGILState_Release(state_);
+  workers_inside.fetch_sub(1);
+  workers_inside.notify_all();
+}
+
+void close_python_to_workers() { closed.store(true); }
+
+void wait_for_workers_inside() {
+  for (int inside = workers_inside.load(); inside != 0; inside = workers_inside.load()) workers_inside.wait(inside);
+}
+
+bool python_closed_to_workers() { return closed.load(); }
+
+SharedObject share(PyObject* object) { return {Py_NewRef(object), release}; }
+
+void check_signals() {
+  if (released == nullptr) return;  // not a thread of Python's that waits
+  const WithGil gil;
+  if (PyErr_CheckSignals() != 0) throw PythonError{};
+}
+
+}  // namespace lento::python

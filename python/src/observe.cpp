@@ -1,0 +1,251 @@
+#include "observe.h"
+
+#include "classes.h"
+#include "convert.h"
+#include "gil.h"
+#include "source.h"
+#include "tensor_type.h"
+
+#include <lento/cache.h>
+#include <lento/eval.h>
+#include <lento/memory.h>
+#include <lento/metrics.h>
+
+#include "ir/graph.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <string>
+#include <string_view>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+// --- graphs ---
+
+std::string dump_tensors(const nb::object& object, std::string_view word) {
+  std::vector<Tensor> tensors;
+  collect_tensors(object.ptr(), "dump", tensors);
+  DumpFormat format = DumpFormat::text;
+  if (word == "dot") {
+    format = DumpFormat::dot;
+  } else if (word == "json") {
+    format = DumpFormat::json;
+  } else if (word == "backend") {
+    format = DumpFormat::backend;
+  } else if (word != "text") {
+    raise(PyExc_ValueError, "dump(): format must be 'text', 'dot', 'json' or 'backend', not '%s'",
+          std::string(word).c_str());
+  }
+  const PythonSourceScope source;
+  const WithoutGil without_gil;
+  return dump(tensors, format);
+}
+
+std::uint64_t key_of(const nb::args& args) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle arg : args) collect_tensors(arg.ptr(), "graph_key", tensors);
+  const WithoutGil without_gil;
+  return graph_key(tensors);
+}
+
+// Parses the text form of a graph and prints it again: the round trip of clause M2.
+std::string reprint_graph(std::string_view text, std::string_view format) {
+  const Graph graph = parse_graph(text);
+  verify(graph);
+  return to_string(graph, format == "dot"    ? GraphFormat::dot
+                          : format == "json" ? GraphFormat::json
+                                             : GraphFormat::text);
+}
+
+std::string explain_since_last_call() {
+  const WithoutGil without_gil;
+  return explain();
+}
+
+void bind_graphs(nb::module_& module) {
+  module.def(
+      "dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
+      "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json', or what its backend makes of "
+      "it\n('backend'; compiles it). Computes nothing.");
+  module.def(
+      "graph_key", &key_of, nb::arg("tensors"),
+      "The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.\n\n"
+      "Graphs that differ only in the values of numbers and tensors have the same key.\n\n"
+      "    >>> x = lento.ones((3,))\n"
+      "    >>> lento.graph_key(x * 2) == lento.graph_key(x * 3)\n"
+      "    True\n");
+  module.def("reprint_graph", &reprint_graph, nb::arg("text"), nb::arg("format") = "text",
+             "Parses a text dump, verifies the graph and prints it again.");
+  module.def("explain", &explain_since_last_call,
+             "Why steps were compiled and which lines waited for values since the last call, in plain sentences.");
+}
+
+// --- the plan cache ---
+
+nb::dict cache_info() {
+  const cache::Info info = cache::info();
+  nb::dict entry;
+  entry["entries"] = info.entries;
+  entry["bytes"] = info.bytes;
+  entry["limit"] = info.limit;
+  entry["disk_folder"] = nb::none();
+  entry["disk_bytes"] = 0;
+  return entry;
+}
+
+nb::list cached_plans() {
+  nb::list list;
+  for (const cache::PlanInfo& plan : cache::plans()) {
+    nb::dict entry;
+    entry["key"] = plan.key;
+    entry["device"] = nb::steal(checked(from_device(plan.device)));
+    entry["nodes"] = plan.nodes;
+    entry["inputs"] = plan.inputs;
+    entry["outputs"] = plan.outputs;
+    entry["kernels"] = plan.kernels;
+    entry["code_bytes"] = plan.code_bytes;
+    entry["planned_peak"] = plan.planned_peak;
+    entry["compile_seconds"] = plan.compile_seconds;
+    list.append(entry);
+  }
+  return list;
+}
+
+void bind_cache(nb::module_& module) {
+  module.def(
+      "cache_info", &cache_info,
+      "Entries, bytes and limit of the plan cache, and the folder and bytes of the one on disk (None and 0 while "
+      "there is none).");
+  module.def("cache_clear", &cache::clear, "Forgets all plans; those that are running live on until they are done.");
+  module.def("cache_remove", &cache::remove, nb::arg("key"),
+             "Forgets the plan with this ``lento.graph_key``; False when there is none.");
+  module.def("cache_set_limit", &cache::set_limit, nb::arg("bytes"), "Evicts at once what is over the new limit.");
+  module.def("cache_plans", &cached_plans,
+             "The cached plans, most recently used first: dicts with key, device, nodes, inputs, outputs, kernels, "
+             "code_bytes,\nplanned_peak (bytes) and compile_seconds.");
+}
+
+// --- counters and timings ---
+
+nb::dict timing_entry(const metrics::Timing& timing) {
+  nb::dict entry;
+  entry["count"] = timing.count;
+  entry["total_seconds"] = timing.total_seconds;
+  entry["median_seconds"] = timing.median_seconds;
+  entry["p90_seconds"] = timing.p90_seconds;
+  entry["p99_seconds"] = timing.p99_seconds;
+  entry["max_seconds"] = timing.max_seconds;
+  return entry;
+}
+
+nb::dict timing_entries() {
+  nb::dict entries;
+  for (const auto& [name, timing] : metrics::timings()) entries[name.c_str()] = timing_entry(timing);
+  return entries;
+}
+
+void bind_metrics(nb::module_& module) {
+  module.def("counter", &metrics::counter, nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
+  module.def("counters", &metrics::counters, "Every counter that is not zero.");
+  module.def(
+      "timing", [](std::string_view name) { return timing_entry(metrics::timing(name)); }, nb::arg("name"),
+      "How often something happened and how long it took: a dict of count, total_seconds, and of the last 1024 times\n"
+      "median_seconds, p90_seconds, p99_seconds and max_seconds. All zero when it never happened.");
+  module.def("timings", &timing_entries, "Every timing that happened, by name.");
+  module.def("report", &metrics::report, "Counters and timings as a table.");
+  module.def("reset_metrics", &metrics::reset, "Sets all counters and timings to zero.");
+}
+
+// --- memory ---
+
+nb::dict memory_use(const nb::object& device) {
+  const MemoryUse use = memory(device_or_default(device.ptr(), "memory"));
+  nb::dict entry;
+  entry["live"] = use.live;
+  entry["cached"] = use.cached;
+  entry["peak"] = use.peak;
+  entry["limit"] = use.limit;
+  return entry;
+}
+
+void limit_memory(const nb::object& bytes, const nb::object& device) {
+  const Device target = device_or_default(device.ptr(), "set_memory_limit");
+  const auto limit = PyBool_Check(bytes.ptr()) ? std::nullopt : to_int(bytes.ptr());
+  if (!limit) {
+    raise(PyExc_TypeError, "set_memory_limit(): argument 'bytes' must be int, not %s", Py_TYPE(bytes.ptr())->tp_name);
+  }
+  if (*limit < 0) {
+    raise(PyExc_ValueError, "set_memory_limit(): %lld bytes are less than none; 0 takes the limit away",
+          static_cast<long long>(*limit));
+  }
+  set_memory_limit(static_cast<std::size_t>(*limit), target);
+}
+
+nb::list list_live_tensors() {
+  std::vector<LiveTensor> found;
+  {
+    const WithoutGil without_gil;  // looks into the tapes of all threads
+    found = live_tensors();
+  }
+  nb::list list;
+  for (const LiveTensor& live : found) {
+    nb::dict entry;
+    entry["id"] = live.id;
+    entry["shape"] = nb::steal(checked(from_ints(live.shape)));
+    entry["dtype"] = nb::steal(from_dtype(live.dtype));
+    entry["state"] = live.state;
+    entry["source"] = live.source;
+    list.append(entry);
+  }
+  return list;
+}
+
+void bind_memory(nb::module_& module) {
+  module.def(
+      "memory", &memory_use, nb::arg("device").none() = nb::none(),
+      "Bytes of tensor memory of a device: a dict of live, cached (kept for reuse), peak and limit (0: none).\n\n"
+      "    >>> x = lento.asarray([1.0, 2.0])\n"
+      "    >>> lento.memory()[\"live\"] >= x.nbytes\n"
+      "    True\n");
+  module.def(
+      "reset_peak_memory",
+      [](const nb::object& device) { reset_peak_memory(device_or_default(device.ptr(), "reset_peak_memory")); },
+      nb::arg("device").none() = nb::none(), "Starts measuring the peak anew.");
+  module.def(
+      "set_memory_limit", &limit_memory, nb::arg("bytes"), nb::arg("device").none() = nb::none(),
+      "What would need more than this many bytes raises MemoryError before anything is changed; 0 takes the limit "
+      "away.");
+  module.def("live_tensors", &list_live_tensors,
+             "Every tensor that is alive in any thread, oldest first: dicts with id, shape, dtype, state ('pending', "
+             "'running',\n'ready' or 'failed') and source.");
+}
+
+}  // namespace
+
+void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>& tensors) {
+  if (is_tensor(object)) {
+    tensors.push_back(tensor_of(object));
+    return;
+  }
+  if (!PyList_Check(object) && !PyTuple_Check(object)) {
+    raise(PyExc_TypeError, "%s(): expected tensors, not %s", function, Py_TYPE(object)->tp_name);
+  }
+  const PyRef items = own(PySequence_Fast(object, ""));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    collect_tensors(PySequence_Fast_GET_ITEM(items.get(), i), function, tensors);
+  }
+}
+
+void bind_observation(nb::module_& module) {
+  bind_graphs(module);
+  bind_cache(module);
+  bind_metrics(module);
+  bind_memory(module);
+}
+
+}  // namespace lento::python

@@ -1,0 +1,83 @@
+#include "options.h"
+
+#include "convert.h"
+#include "gil.h"
+#include "source.h"
+
+#include <lento/eval.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSyncModes = {"allow", "warn", "error"};  // in the order of SyncMode
+
+SyncMode to_sync_mode(PyObject* object) {
+  const auto word = to_string_view(object);
+  for (std::size_t mode = 0; word && mode < kSyncModes.size(); ++mode) {
+    if (*word == kSyncModes[mode]) return static_cast<SyncMode>(mode);
+  }
+  if (!word) raise(PyExc_TypeError, "options(): argument 'sync' must be str, not %s", Py_TYPE(object)->tp_name);
+  raise(PyExc_ValueError, "options(): sync must be 'allow', 'warn' or 'error', not %R", object);
+}
+
+std::uint32_t to_limit(PyObject* object, const char* name, std::int64_t smallest, std::int64_t largest) {
+  const auto value = PyBool_Check(object) ? std::nullopt : to_int(object);
+  if (!value) raise(PyExc_TypeError, "options(): argument '%s' must be int, not %s", name, Py_TYPE(object)->tp_name);
+  if (*value < smallest || *value > largest) {
+    raise(PyExc_ValueError, "options(): %s must be from %lld to %lld, not %lld", name, static_cast<long long>(smallest),
+          static_cast<long long>(largest), static_cast<long long>(*value));
+  }
+  return static_cast<std::uint32_t>(*value);
+}
+
+/// Sets what is not None, all of it or nothing, and returns what those options were before. The GIL makes it one
+/// action.
+nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_nodes,
+                      const nb::object& max_inflight_steps) {
+  const Options before = options();
+  Options after = before;
+  nb::dict old;
+  if (!sync.is_none()) {
+    after.sync = to_sync_mode(sync.ptr());
+    const std::string_view word = kSyncModes[static_cast<std::size_t>(before.sync)];
+    old["sync"] = nb::str(word.data(), word.size());
+  }
+  if (!max_pending_nodes.is_none()) {
+    after.max_pending_nodes = to_limit(max_pending_nodes.ptr(), "max_pending_nodes", 2, (1 << 30) - 1);
+    old["max_pending_nodes"] = before.max_pending_nodes;
+  }
+  if (!max_inflight_steps.is_none()) {
+    after.max_inflight_steps = to_limit(max_inflight_steps.ptr(), "max_inflight_steps", 1, (1 << 30) - 1);
+    old["max_inflight_steps"] = before.max_inflight_steps;
+  }
+  set_options(after);
+  return old;
+}
+
+/// The engine says each thing once a line, so that no registry is needed.
+void warn(const std::string& message) {
+  const WithGil gil;
+  const PyRef text = own(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
+  const Line line = current_line();
+  const int result = line.file ? PyErr_WarnExplicitObject(sync_warning_class(), text.get(), line.file.get(),
+                                                          line.number, nullptr, nullptr)
+                               : PyErr_WarnEx(sync_warning_class(), message.c_str(), 1);
+  if (result < 0) throw PythonError{};  // the user's filters made an error of it
+}
+
+}  // namespace
+
+void bind_options(nb::module_& module) {
+  set_warning_handler(warn);
+  module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
+             nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none());
+}
+
+}  // namespace lento::python

@@ -1,0 +1,47 @@
+#include "testing.h"
+
+#include "errors.h"
+#include "gil.h"
+
+#include "backends/testing/testing.h"
+
+#include <nanobind/stl/string_view.h>
+
+#include <string>
+#include <string_view>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+testing::Fault to_fault(std::string_view kind) {
+  if (kind == "none") return testing::Fault::none;
+  if (kind == "allocate") return testing::Fault::allocate;
+  if (kind == "compile") return testing::Fault::compile;
+  if (kind == "launch") return testing::Fault::launch;
+  if (kind == "completion") return testing::Fault::completion;
+  raise(PyExc_ValueError, "no fault is called '%s'", std::string(kind).c_str());
+}
+
+}  // namespace
+
+void bind_testing(nb::module_& module) {
+  namespace gate = testing::gate;
+  module.def("_register_testing_devices", &testing::register_testing_backends);
+  module.def("_gate_open", &gate::open, nb::arg("count"));
+  module.def("_gate_open_forever", &gate::open_forever);
+  module.def("_gate_close", &gate::close);
+  module.def(
+      "_gate_wait_for_arrivals",
+      [](int count) {
+        const WithoutGil without_gil;
+        gate::wait_for_arrivals(count);
+      },
+      nb::arg("count"));
+  module.def(
+      "_inject_fault", [](std::string_view kind, int after) { testing::inject(to_fault(kind), after); },
+      nb::arg("kind"), nb::arg("after") = 0);
+}
+
+}  // namespace lento::python

@@ -1,0 +1,82 @@
+"""What the tests of the engine share: testing devices, counters, programs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import lento
+import numpy as np
+from lento import _core
+from locations import BUILD
+
+_core._register_testing_devices()
+
+
+def ones(count: int = 3, device: str | None = None) -> lento.Tensor:
+    return lento.asarray(np.ones(count, np.float32), device=device)
+
+
+def counter(name: str) -> int:
+    return lento.metrics.counter(name)
+
+
+class Counts:
+    """How much counters have grown since it was made."""
+
+    def __init__(self) -> None:
+        self._before = lento.metrics.counters()
+
+    def __getitem__(self, name: str) -> int:
+        return counter(name) - self._before.get(name, 0)
+
+
+@contextmanager
+def closed_gate() -> Iterator[None]:
+    """Runs on the device gated:0 wait inside; at the end everything is let through."""
+    _core._gate_close()
+    try:
+        yield
+    finally:
+        _core._gate_open_forever()
+        lento.wait()
+        lento.wait_closures()
+        _core._gate_close()
+
+
+def state_of(tensor: lento.Tensor) -> str:
+    (entry,) = [entry for entry in lento.live_tensors() if entry["id"] == tensor.id]
+    return str(entry["state"])
+
+
+def in_thread(function: Callable[[], Any]) -> Any:
+    """The result of the function, called on another thread."""
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(function()))
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def run_program(source: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program with the package of this build; a program that hangs fails."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={"PYTHONPATH": str(BUILD / "python"), "PATH": os.environ["PATH"], **environment},
+    )
+
+
+def check_program(source: str, expected: str, **environment: str) -> None:
+    """The program ends well, prints exactly this, and complains about nothing."""
+    done = run_program(source, **environment)
+    outcome = (done.returncode, done.stdout, done.stderr)
+    assert outcome == (0, expected, ""), f"{outcome} instead of {(0, expected, '')}"

@@ -1,0 +1,389 @@
+"""M1 to M3 and E9: counters, timings, explanations, memory, live tensors."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from engine import Counts, closed_gate, counter, in_thread, ones, state_of
+
+
+@pytest.fixture(autouse=True)
+def a_clean_start() -> Iterator[None]:
+    lento.step()
+    lento.cache.clear()
+    lento.explain()
+    yield
+    lento.set_memory_limit(0)
+
+
+# --- M1 ---
+
+
+def test_m1_ops_and_steps_are_counted_exactly() -> None:
+    x = ones()
+    counts = Counts()
+    y = x
+    for _ in range(7):
+        y = y + x
+    z = lento.tanh(y)
+    lento.step()
+    lento.step()
+    assert counts["op.add"] == 7
+    assert counts["op.tanh"] == 1
+    assert counts["step"] == 2
+    assert counts["tensor.created"] == 8
+    assert counts["tensor.destroyed"] == 6
+    del y, z
+    assert counts["tensor.destroyed"] == 8
+
+
+def test_m1_plans_are_counted_exactly() -> None:
+    counts = Counts()
+    for shape in (3, 3, 4, 3):
+        x = ones(shape) * 2
+        lento.step()
+        del x
+    assert counts["plan.hit"] == 2
+    assert counts["plan.miss"] + counts["plan.rebind"] == 2
+    assert counts["plan.evict"] == 0
+
+
+def test_m1_syncs_are_counted_exactly() -> None:
+    counts = Counts()
+    x = ones() * 2
+    x.numpy()
+    x.numpy()  # it has its value
+    float(x.sum())
+    lento.step()
+    assert counts["sync.implicit"] == 2
+    assert counts["sync.wait"] == 0
+
+
+def test_m1_transfers_and_donations_are_counted_exactly() -> None:
+    counts = Counts()
+    x = lento.asarray(np.ones(1000, np.float32))
+    lento.asarray([1.0, 2.0])
+    assert counts["transfer.h2d"] == 2
+    x += 1
+    lento.step(wait=True)
+    assert counts["donation"] == 1
+    y = x
+    x = x + 1  # the old value has another holder
+    lento.step(wait=True)
+    assert counts["donation"] == 1
+    assert (y.tolist()[0], x.tolist()[0]) == (2.0, 3.0)
+
+
+def test_m1_trimming_is_counted() -> None:
+    counts = Counts()
+    with lento.options(max_pending_nodes=100):
+        x = ones()
+        for _ in range(60):
+            x = x + 1
+        assert counts["graph.trimmed"] == 0
+        for _ in range(60):
+            x = x + 1
+        assert counts["graph.trimmed"] == 1
+
+
+def test_m1_closures_are_counted_exactly() -> None:
+    def fail() -> None:
+        raise KeyError
+
+    counts = Counts()
+    lento.add_step_closure(lambda: None)
+    lento.add_step_closure(lambda: None, (), run_async=True)
+    lento.step()
+    lento.wait_closures()
+    assert (counts["closure.run"], counts["closure.failed"], counts["closure.dropped"]) == (2, 0, 0)
+    lento.add_step_closure(fail)
+    lento.add_step_closure(lambda: None)
+    with pytest.raises(KeyError):
+        lento.step()
+    assert (counts["closure.run"], counts["closure.dropped"]) == (3, 1)
+
+
+def test_m1_counts_of_all_threads_are_added() -> None:
+    counts = Counts()
+    for _ in range(3):
+        in_thread(lambda: ones() + 1)
+    assert counts["op.add"] == 3
+
+
+def test_m1_counters_are_a_dict_of_what_is_not_zero() -> None:
+    ones() + 1
+    everything = lento.metrics.counters()
+    assert everything["op.add"] == counter("op.add")
+    assert all(value > 0 for value in everything.values())
+    assert counter("never.counted") == 0
+    assert "never.counted" not in lento.metrics.counters()
+
+
+TIMING_KEYS = {"count", "total_seconds", "median_seconds", "p90_seconds", "p99_seconds", "max_seconds"}
+
+
+def test_m1_timings_count_and_add_up() -> None:
+    before = lento.metrics.timings()
+
+    def grown(name: str) -> int:
+        return int(lento.metrics.timing(name)["count"]) - int(before.get(name, {"count": 0})["count"])
+
+    x = lento.asarray(np.ones(100, np.float32)) * 2
+    lento.add_step_closure(lambda: None)
+    lento.step(wait=True)
+    y = x + 1
+    y.numpy()
+    assert grown("step") == 1
+    assert grown("plan.compile") == 2
+    assert grown("run") == 2
+    assert grown("closure") == 1
+    assert grown("transfer.h2d") == 1
+    assert grown("sync") >= 1
+    for name, timing in lento.metrics.timings().items():
+        assert set(timing) == TIMING_KEYS
+        assert timing["count"] > 0, name
+        assert 0 <= timing["median_seconds"] <= timing["p90_seconds"] <= timing["p99_seconds"] <= timing["max_seconds"]
+        assert timing["total_seconds"] >= timing["max_seconds"] > 0, name
+        assert lento.metrics.timing(name)["count"] == timing["count"]
+
+
+def test_m1_a_timing_that_never_happened_is_zero() -> None:
+    assert lento.metrics.timing("never.timed") == dict.fromkeys(TIMING_KEYS, 0)
+    assert "never.timed" not in lento.metrics.timings()
+
+
+def test_m1_the_report_has_every_counter_and_timing() -> None:
+    x = ones() + 1
+    lento.step(wait=True)
+    x.numpy()
+    report = lento.metrics.report()
+    for name, value in lento.metrics.counters().items():
+        assert re.search(rf"^\s*{re.escape(name)}\s.*\b{value}\b", report.replace(",", ""), re.MULTILINE), name
+    for name in lento.metrics.timings():
+        assert name in report
+
+
+def test_m1_reset_sets_everything_to_zero() -> None:
+    x = ones() + 1
+    lento.step()
+    lento.metrics.reset()
+    assert lento.metrics.counters() == {}
+    assert lento.metrics.timings() == {}
+    assert counter("op.add") == 0
+    y = x + 1
+    assert counter("op.add") == 1
+    del y
+
+
+# --- M2 ---
+
+
+def test_m2_dump_for_a_backend_compiles_and_runs_nothing() -> None:
+    x = ones() * 2 + 1
+    text = lento.dump(x, format="backend")
+    assert text
+    assert x.is_pending
+    counts = Counts()
+    lento.eval(x)
+    assert counts["plan.miss"] == 0  # it was compiled for the dump
+    with pytest.raises(ValueError, match="'text', 'dot', 'json' or 'backend', not 'xml'"):
+        lento.dump(x, format="xml")  # type: ignore[arg-type]
+
+
+def test_m2_the_other_formats_compile_nothing() -> None:
+    x = ones() * 2 + 1
+    assert "multiply" in lento.dump(x)
+    assert json.loads(lento.dump(x, format="json"))
+    assert lento.dump(x, format="dot").startswith("digraph")
+    assert lento.cache.info()["entries"] == 0
+
+
+# --- M3 ---
+
+
+def line_of(marker: str) -> int:
+    with open(__file__) as file:
+        return next(number for number, line in enumerate(file, 1) if line.rstrip().endswith("# " + marker))
+
+
+def compiled(build: Callable[[], Any]) -> str:
+    """What explain() says of the step that computes this."""
+    kept = build()
+    lento.step()
+    del kept
+    return lento.explain()
+
+
+def test_m3_nothing_to_explain() -> None:
+    assert lento.explain() == "Nothing was compiled and nothing waited since the last call.\n"
+
+
+def test_m3_a_first_compile_says_so_and_names_its_line() -> None:
+    text = compiled(lambda: ones() + 1)  # first compile
+    assert "Compiled a step of 1 op" in text
+    assert f"test_metrics.py:{line_of('first compile')}" in text
+    assert "nothing like it was in the cache" in text
+
+
+def test_m3_a_changed_op_is_named_with_both_lines() -> None:
+    x = ones()
+    compiled(lambda: lento.tanh(x * 2))  # the sine before
+    text = compiled(lambda: lento.sin(x * 2))  # the sine now
+    assert "sin" in text and "tanh" in text
+    assert f"test_metrics.py:{line_of('the sine now')}" in text
+    assert f"test_metrics.py:{line_of('the sine before')}" in text
+
+
+def test_m3_a_changed_attribute_is_named() -> None:
+    x = lento.asarray(np.ones((2, 2), np.float32))
+    compiled(lambda: lento.flip(x, axis=0))
+    text = compiled(lambda: lento.flip(x, axis=1))
+    assert "an attribute changed" in text
+
+
+def test_m3_a_changed_shape_is_named() -> None:
+    compiled(lambda: ones(3) + 1)
+    text = compiled(lambda: ones(4) + 1)
+    assert "(4,)" in text and "(3,)" in text
+
+
+def test_m3_a_changed_argument_pattern_is_named() -> None:
+    x, y = ones(), ones()
+    compiled(lambda: (x + y) * 2)
+    text = compiled(lambda: (x + x) * 2)
+    assert "argument" in text
+
+
+def test_m3_a_changed_output_is_named() -> None:
+    x = ones()
+    compiled(lambda: (x + 1) * 2)
+
+    def keep_both() -> Any:
+        y = x + 1  # kept now
+        return y, y * 2
+
+    text = compiled(keep_both)
+    assert "is kept and was not" in text
+    assert f"test_metrics.py:{line_of('kept now')}" in text
+
+
+def test_m3_implicit_syncs_are_listed_by_line_with_their_count() -> None:
+    for _ in range(3):
+        float((ones(1) * 2).sum())  # waits
+    text = lento.explain()
+    assert re.search(rf"3 times.*test_metrics\.py:{line_of('waits')}\.", text)
+    assert "Waited" not in lento.explain()
+
+
+def test_m3_a_hit_needs_no_explanation() -> None:
+    for _ in range(2):
+        text = compiled(lambda: ones() + 1)
+    assert "Compiled" not in text
+
+
+# --- E9 ---
+
+
+def test_e9_memory_says_what_is_live_and_the_peak() -> None:
+    gc.collect()
+    start = lento.memory()
+    assert set(start) == {"live", "cached", "peak", "limit"}
+    assert start["limit"] == 0
+    lento.reset_peak_memory()
+    x = lento.asarray(np.zeros(250_000, np.float32))
+    assert lento.memory()["live"] >= start["live"] + 1_000_000
+    del x
+    after = lento.memory()
+    assert after["live"] <= start["live"] + 4096
+    assert after["peak"] >= start["live"] + 1_000_000
+    lento.reset_peak_memory()
+    assert lento.memory()["peak"] < start["live"] + 1_000_000
+
+
+def test_e9_devices_have_memory_of_their_own() -> None:
+    before, there = lento.memory(), lento.memory("faulty")
+    x = lento.asarray(np.zeros(250_000, np.float32), device="faulty")
+    assert lento.memory("faulty")["live"] >= there["live"] + 1_000_000
+    assert lento.memory()["live"] <= before["live"] + 4096
+    del x
+
+
+def test_e9_over_the_limit_is_a_memory_error_that_names_the_largest() -> None:
+    x = lento.asarray(np.ones(250_000, np.float32))
+    y = lento.exp(x)
+    lento.set_memory_limit(lento.memory()["live"] + 500_000)
+    assert lento.memory()["limit"] > 0
+    with pytest.raises(MemoryError, match=r"1000000|1,000,000|1\.0 MB|976|0\.95"):
+        lento.eval(y)
+    with pytest.raises(lento.errors.MemoryError):
+        lento.asarray(np.ones(250_000, np.float32))
+    assert y.is_pending
+    lento.set_memory_limit(0)
+    assert lento.memory()["limit"] == 0
+    assert y.tolist()[0] == pytest.approx(np.e, rel=1e-6)
+
+
+def test_e9_limits_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="less than none"):
+        lento.set_memory_limit(-1)
+    for wrong in (1.5, "1 MB", True, None):
+        with pytest.raises(TypeError, match="'bytes' must be int"):
+            lento.set_memory_limit(wrong)  # type: ignore[arg-type]
+    assert lento.memory()["limit"] == 0
+
+
+def test_e9_live_tensors_of_all_threads_and_states() -> None:
+    def mine() -> dict[int, dict[str, Any]]:
+        return {entry["id"]: entry for entry in lento.live_tensors()}
+
+    with closed_gate():
+        ready = ones(2)
+        pending = ready * 2
+        theirs = in_thread(lambda: lento.zeros((4, 5)).astype(lento.int8))
+        running = ones(device="gated") + 1
+        lento.step("gated")
+        failed = lento.arange(3)[lento.asarray([7])]
+        lento.eval(failed)
+        found = mine()
+        expected = {ready: "ready", pending: "pending", theirs: "pending", running: "running", failed: "failed"}
+        assert {tensor: found[tensor.id]["state"] for tensor in expected} == expected
+        assert (found[theirs.id]["shape"], found[theirs.id]["dtype"]) == ((4, 5), lento.int8)
+        assert all(
+            found[tensor.id]["source"].startswith("test_metrics.py:") for tensor in expected if tensor is not ready
+        )
+        assert list(found) == sorted(found)
+        gone = [tensor.id for tensor in (pending, theirs)]
+        del pending, theirs, expected
+        assert not set(gone) & set(mine())
+        with pytest.raises(IndexError):
+            lento.wait(lento.devices()[0])
+
+
+def test_e9_live_tensors_while_other_threads_work() -> None:
+    stop = threading.Event()
+
+    def work() -> None:
+        x = ones()
+        while not stop.is_set():
+            x = x * 1.5
+            lento.step()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    x = ones() + 1
+    for _ in range(200):
+        assert state_of(x) == "pending"
+        lento.memory(), lento.metrics.report(), lento.explain(), lento.cache.plans()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert x.tolist() == [2.0] * 3

@@ -1,0 +1,374 @@
+"""E5, E10, C3: fork, the end of the interpreter, Ctrl-C, the GIL. In processes of their own: a hang is a failure."""
+
+from __future__ import annotations
+
+import pytest
+from engine import check_program
+
+GATE = """
+import os, signal, sys, threading
+import lento
+from lento import _core
+_core._register_testing_devices()
+def gated(n=3):
+    return lento.asarray([1.0] * n, device="gated")
+def open_on_arrival(count=1):
+    def wait_and_open():
+        _core._gate_wait_for_arrivals(count)
+        _core._gate_open(count)
+    thread = threading.Thread(target=wait_and_open)
+    thread.start()
+    return thread
+"""
+
+# --- E10: the GIL ---
+
+WAITS = {
+    "item": "x.item(0)",
+    "numpy": "x.numpy()",
+    "tolist": "x.tolist()",
+    "float": "float(x[0])",
+    "bool": "bool(x[0])",
+    "int": "int(x[0])",
+    "complex": "complex(x[0])",
+    "index": "range(9)[x[0].astype(lento.int32)]",
+    "in": "1.0 in x",
+    "repr": "repr(x)",
+    "str": "str(x)",
+    "pickle": "x.__reduce__()",
+    "nonzero": "lento.nonzero(x)",
+    "unique": "lento.unique_values(x)",
+    "mask": "x[x > 0]",
+    "repeat": "lento.repeat(x, x.astype(lento.int64))",
+    "wait": "lento.eval(x); lento.wait()",
+    "wait for a device": "lento.step('gated'); lento.wait('gated')",
+    "step": "lento.step('gated', wait=True)",
+    "step with a closure that reads": (
+        "lento.add_step_closure(lambda y: y.numpy(), (x,), device='gated'); lento.step('gated')"
+    ),
+    "run_step_closures": (
+        "lento.add_step_closure(lambda y: y.numpy(), (x,), device='gated'); lento.eval(x);"
+        "lento.run_step_closures('gated')"
+    ),
+    "wait_closures": (
+        "lento.add_step_closure(lambda y: y.numpy(), (x,), run_async=True, device='gated'); lento.step('gated');"
+        "lento.wait_closures()"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_e10_waiting_releases_the_gil(name: str) -> None:
+    """The gate is opened by a thread that needs the GIL for it, and nobody is asked to hand it over."""
+    program = f"""
+sys.setswitchinterval(1000)
+x = gated() + 1
+def keep_opening():
+    while not done.is_set():
+        _core._gate_wait_for_arrivals(1)
+        _core._gate_open(1)
+done = threading.Event()
+threading.Thread(target=keep_opening, daemon=True).start()
+{WAITS[name]}
+print("through")
+"""
+    check_program(GATE + program, "through\n")
+
+
+# --- E10: Ctrl-C ---
+
+INTERRUPTED_WAITS = {
+    "wait": "lento.wait()",
+    "read": "x.numpy()",
+    "step": "lento.step('gated', wait=True)",
+    "bool": "bool(x[0])",
+    "print": "print(x)",
+    "full pipeline": "[(kept.append(gated() + 1), lento.step('gated')) for _ in range(4)]",
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED_WAITS)
+def test_e10_ctrl_c_ends_a_wait_and_tensors_survive_it(name: str) -> None:
+    program = f"""
+lento.options(max_inflight_steps=1)
+x, kept = gated() + 1, []
+lento.eval(x)
+def interrupt():
+    _core._gate_wait_for_arrivals(1)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    {INTERRUPTED_WAITS[name]}
+except KeyboardInterrupt:
+    sys.stdout.write("interrupted\\n")
+_core._gate_open_forever()
+assert x.tolist() == [2.0] * 3
+lento.wait()
+"""
+    check_program(GATE + program, "interrupted\n")
+
+
+def test_e10_ctrl_c_is_the_main_threads() -> None:
+    program = """
+x = gated() + 1
+lento.eval(x)
+seen = []
+def read():
+    seen.append(x.tolist())
+reader = threading.Thread(target=read)
+reader.start()
+def interrupt():
+    _core._gate_wait_for_arrivals(1)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    lento.wait()
+except KeyboardInterrupt:
+    print("interrupted")
+_core._gate_open_forever()
+reader.join()
+print(seen)
+"""
+    check_program(GATE + program, "interrupted\n[[2.0, 2.0, 2.0]]\n")
+
+
+def test_e10_a_signal_handler_may_use_lento_while_its_thread_waits() -> None:
+    program = """
+x = gated() + 1
+lento.eval(x)
+def handler(number, frame):
+    print((lento.ones((2,)) * 3).tolist())
+    _core._gate_open_forever()
+signal.signal(signal.SIGUSR1, handler)
+def send():
+    _core._gate_wait_for_arrivals(1)
+    os.kill(os.getpid(), signal.SIGUSR1)
+threading.Thread(target=send).start()
+print(x.tolist())
+"""
+    check_program(GATE + program, "[3.0, 3.0]\n[2.0, 2.0, 2.0]\n")
+
+
+def test_e10_ctrl_c_while_waiting_for_closures() -> None:
+    program = """
+release = threading.Event()
+def slow():
+    os.kill(os.getpid(), signal.SIGINT)
+    release.wait()
+    print("ran")
+lento.add_step_closure(slow, (), run_async=True)
+lento.step()
+try:
+    lento.wait_closures()
+except KeyboardInterrupt:
+    print("interrupted")
+release.set()
+"""
+    check_program(GATE + program, "interrupted\nran\n")
+
+
+# --- the end of the interpreter ---
+
+
+def test_c3_interpreter_exit_drains_the_asynchronous_closures() -> None:
+    program = """
+import lento, atexit
+x = lento.ones((3,))
+for i in range(20):
+    x = x + 1
+    lento.add_step_closure(lambda y: print(float(y[0])), (x,), run_async=True)
+    lento.step()
+"""
+    check_program(program, "".join(f"{i + 2:.1f}\n" for i in range(20)))
+
+
+def test_exit_handlers_may_still_use_closures() -> None:
+    program = """
+import atexit
+def late():
+    import lento
+    lento.add_step_closure(print, ("late",), run_async=True)
+    lento.step()
+    print((lento.ones((2,)) + 1).tolist())
+atexit.register(late)
+import lento
+lento.add_step_closure(print, ("early",), run_async=True)
+lento.step()
+"""
+    check_program(program, "early\nlate\n[2.0, 2.0]\n")
+
+
+EXIT_IN_THE_MIDDLE = """
+import os, threading, lento
+started = threading.Event()
+def work(number):
+    x = lento.ones((50, 50))
+    while True:
+        x = x @ x * 0.02
+        lento.add_step_closure(lambda y: float(y[0, 0]), (x,), run_async=True)
+        lento.add_step_closure(lambda y: y.tolist(), (x,))
+        lento.step()
+        started.set()
+for number in range(3):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+started.wait()
+pending = lento.ones((10,)) + 1
+lento.step()
+"""
+
+
+def test_the_interpreter_ends_in_the_middle_of_steps_and_closures() -> None:
+    for _ in range(8):
+        check_program(EXIT_IN_THE_MIDDLE, "")
+
+
+def test_exit_with_a_failed_closure_is_clean() -> None:
+    program = """
+import lento
+def fail(x):
+    raise KeyError(x.tolist())
+lento.add_step_closure(fail, (lento.ones((3,)),), run_async=True)
+lento.step()
+"""
+    check_program(program, "")
+
+
+def test_exit_with_closures_that_never_ran_is_clean() -> None:
+    program = """
+import lento
+lento.add_step_closure(print, (lento.ones((3,)),))
+lento.add_step_closure(print, (lento.ones((3,)),), run_async=True, device="reference:0")
+"""
+    check_program(program, "")
+
+
+# --- fork ---
+
+FORK = """
+import os, threading, lento
+from lento import _core
+_core._register_testing_devices()
+def child(function):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            function()
+        except BaseException as error:
+            os.write(2, repr(error).encode())
+            os._exit(1)
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def everything():
+    assert (ready + 1).tolist() == [2.0] * 3
+    assert pending.tolist() == [3.0] * 3
+    x = ready
+    for _ in range(5):
+        x = x * 2
+        lento.step()
+    lento.wait()
+    assert x.tolist() == [32.0] * 3
+    ran = []
+    lento.add_step_closure(lambda y: ran.append(("sync", y.tolist())), (x + 1,))
+    lento.add_step_closure(lambda y: ran.append(("async", y.tolist())), (x + 2,), run_async=True)
+    lento.step()
+    lento.wait_closures()
+    assert sorted(ran) == [("async", [34.0] * 3), ("sync", [33.0] * 3)], ran
+    big = lento.ones((200, 200))
+    assert float((big @ big).sum()) == 200.0**3
+    assert "tests" not in lento.explain()
+ready = lento.asarray([1.0] * 3)
+pending = ready + 2
+"""
+
+
+def test_e5_a_forked_child_works() -> None:
+    check_program(FORK + "print(child(everything)); everything()", "7\n")
+
+
+def test_e5_a_child_of_a_process_that_used_everything_works() -> None:
+    program = """
+everything()
+pending = ready + 2
+print(child(everything))
+pending = ready + 2
+print(child(lambda: (everything(), print(child(lambda: os._exit(5)), flush=True))))
+"""
+    check_program(FORK + program, "7\n5\n7\n")
+
+
+def test_e5_a_child_works_while_other_threads_are_busy() -> None:
+    program = """
+stop = threading.Event()
+def work():
+    x = lento.ones((30, 30))
+    while not stop.is_set():
+        x = x @ x * 0.03
+        lento.add_step_closure(lambda y: float(y[0, 0]), (x,), run_async=True)
+        lento.step()
+        repr(x)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+print({child(everything) for _ in range(20)})
+stop.set()
+for thread in threads:
+    thread.join()
+"""
+    check_program(FORK + program, "{7}\n")
+
+
+def test_e5_a_thread_may_fork() -> None:
+    program = """
+everything()
+pending = ready + 2
+result = []
+thread = threading.Thread(target=lambda: result.append(child(everything)))
+thread.start()
+thread.join()
+print(result)
+"""
+    check_program(FORK + program, "[7]\n")
+
+
+def test_e5_multiprocessing_by_fork_works() -> None:
+    program = """
+import multiprocessing, lento
+x = lento.ones((3,)) * 2
+lento.step()
+def work(n):
+    y = x * n
+    lento.step()
+    return float(y.sum())
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(work, range(6)))
+print(work(10))
+"""
+    check_program(program, "[0.0, 6.0, 12.0, 18.0, 24.0, 30.0]\n60.0\n")
+
+
+# --- threads ---
+
+
+def test_e10_threads_trace_step_and_read_each_others_tensors() -> None:
+    program = """
+import queue, threading, lento
+lines = [queue.Queue() for _ in range(4)]
+results = []
+def work(number):
+    for _ in range(150):
+        x = lines[number].get()
+        y = x + 1
+        if number % 2:
+            lento.step()
+        lines[(number + 1) % 4].put(y)
+    if number == 0:
+        results.append(lines[0].get().tolist())
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+for thread in threads:
+    thread.start()
+lines[0].put(lento.zeros((3,)))
+for thread in threads:
+    thread.join()
+print(results)
+"""
+    check_program(program, "[[600.0, 600.0, 600.0]]\n")

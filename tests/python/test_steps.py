@@ -1,0 +1,487 @@
+"""E1 to E3, E5 to E9, T5, T8, T9: evaluation as Python sees it."""
+
+from __future__ import annotations
+
+import doctest
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from engine import Counts, closed_gate, in_thread, ones, state_of
+from lento import _core
+
+
+@pytest.fixture(autouse=True)
+def a_clean_start() -> Iterator[None]:
+    lento.step()
+    yield
+    _core._inject_fault("none")
+    lento.options(sync="allow", max_pending_nodes=100_000, max_inflight_steps=16)
+
+
+# --- E1 ---
+
+
+def test_e1_step_takes_what_the_calling_thread_recorded() -> None:
+    mine = ones() + 1
+    theirs = in_thread(lambda: ones() + 2)
+    lento.step()
+    assert (mine.is_pending, theirs.is_pending) == (False, True)
+    lento.step(all_threads=True)
+    assert not theirs.is_pending
+    assert (mine.tolist(), theirs.tolist()) == ([2.0] * 3, [3.0] * 3)
+
+
+def test_e1_step_takes_one_device() -> None:
+    here, there = ones() + 1, ones(device="faulty") + 1
+    lento.step()
+    assert (here.is_pending, there.is_pending) == (False, True)
+    lento.step(there.device)
+    assert there.tolist() == [2.0] * 3
+
+
+def test_e1_step_returns_before_the_work_is_done_and_wait_after() -> None:
+    with closed_gate():
+        x = ones(device="gated") + 1
+        lento.step("gated")
+        assert state_of(x) == "running"
+        _core._gate_open(1)
+        lento.wait("gated")
+        assert state_of(x) == "ready"
+
+
+def test_e1_step_with_wait_returns_when_the_work_is_done() -> None:
+    with closed_gate():
+        x = ones(device="gated") + 1
+        opener = threading.Thread(target=lambda: (_core._gate_wait_for_arrivals(1), _core._gate_open(1)))
+        opener.start()
+        lento.step("gated", wait=True)
+        assert state_of(x) == "ready"
+        opener.join()
+
+
+def test_e1_eval_takes_just_these_on_all_their_devices() -> None:
+    a, b, other = ones() + 1, ones(device="faulty") + 2, ones() + 3
+    lento.eval(a, [b])
+    assert (a.is_pending, b.is_pending, other.is_pending) == (False, False, True)
+    assert (a.tolist(), b.tolist()) == ([2.0] * 3, [3.0] * 3)
+
+
+def test_e1_wait_takes_one_device_a_list_or_none() -> None:
+    for devices in (None, "null", lento.devices()[0], ["null", lento.devices()[0]], (), lento.devices()):
+        lento.wait(devices)
+    with pytest.raises(TypeError, match="must be Device, str or None, not int"):
+        lento.wait(3)  # type: ignore[arg-type]
+    with pytest.raises(lento.DeviceError, match="abacus"):
+        lento.wait(["abacus"])
+    with pytest.raises(TypeError, match="must be Device, str or None, not float"):
+        lento.step(1.5)  # type: ignore[arg-type]
+
+
+def test_e1_more_steps_than_allowed_make_step_wait() -> None:
+    order: list[str] = []
+
+    def let_one_through() -> None:
+        _core._gate_wait_for_arrivals(2)
+        order.append("opened")
+        _core._gate_open(1)
+
+    with closed_gate(), lento.options(max_inflight_steps=2):
+        helper = threading.Thread(target=let_one_through)
+        helper.start()
+        kept = []
+        for _ in range(3):
+            kept.append(ones(device="gated") + 1)
+            lento.step("gated")
+        order.append("third step")
+        helper.join()
+    assert order == ["opened", "third step"]
+
+
+# --- E2 ---
+
+
+def test_e2_a_repeated_step_compiles_nothing() -> None:
+    def train(rate: float) -> lento.Tensor:
+        w = ones(7)
+        w = w - lento.tanh(w) * rate
+        lento.step()
+        return w
+
+    lento.cache.clear()
+    counts = Counts()
+    results = [train(0.1 * i) for i in range(5)]
+    assert (counts["plan.miss"], counts["plan.hit"]) == (1, 4)
+    np.testing.assert_allclose(results[4].numpy(), 1 - np.tanh(np.float32(1)) * np.float32(0.4), rtol=1e-6)
+
+
+def test_e2_the_cache_tells_and_forgets() -> None:
+    lento.cache.clear()
+    empty = lento.cache.info()
+    assert set(empty) == {"entries", "bytes", "limit", "disk_folder", "disk_bytes"}
+    assert (empty["entries"], empty["bytes"], empty["disk_folder"], empty["disk_bytes"]) == (0, 0, None, 0)
+    assert empty["limit"] > 0
+    x = ones(5) * 3 + 1
+    key = lento.graph_key(x)
+    assert key != 0
+    lento.eval(x)
+    assert lento.graph_key(x) == 0
+    assert lento.cache.info()["entries"] == 1
+    assert lento.cache.info()["bytes"] > 0
+    (plan,) = lento.cache.plans()
+    assert (plan["key"], plan["nodes"], plan["inputs"], plan["outputs"]) == (key, 2, 1, 1)
+    assert plan["device"] == lento.devices()[0]
+    assert plan["compile_seconds"] >= 0
+    assert plan["planned_peak"] >= x.nbytes
+    assert set(plan) >= {"kernels", "code_bytes"}
+    assert not lento.cache.remove(key ^ 1)
+    assert lento.cache.remove(key)
+    assert lento.cache.info()["entries"] == 0
+    counts = Counts()
+    y = ones(5) * 3 + 1
+    lento.eval(y)
+    assert counts["plan.miss"] == 1
+
+
+def test_e2_the_limit_evicts_at_once() -> None:
+    limit = lento.cache.info()["limit"]
+    lento.cache.clear()
+    for count in range(1, 6):
+        lento.eval(ones(count) + 1)
+    counts = Counts()
+    try:
+        lento.cache.set_limit(1)
+        assert lento.cache.info()["bytes"] <= 1 or lento.cache.info()["entries"] <= 1
+        assert counts["plan.evict"] >= 4
+    finally:
+        lento.cache.set_limit(limit)
+    assert (ones(2) + 1).tolist() == [2.0, 2.0]
+
+
+def test_e2_the_key_is_of_the_structure() -> None:
+    x, y = ones(4), ones(4)
+    key = lento.graph_key(x + y)
+    assert lento.graph_key(y + x) == key
+    assert lento.graph_key(x + x) != key  # one argument twice
+    assert lento.graph_key(x - y) != key
+    assert lento.graph_key(ones(5) + ones(5)) != key
+    assert lento.graph_key([x + y]) == key
+    with pytest.raises(TypeError, match="expected tensors, not int"):
+        lento.graph_key(3)
+
+
+# --- E3 ---
+
+
+def test_e3_values_are_kept_and_nothing_is_computed_twice() -> None:
+    x = ones() * 2
+    y = x + 1
+    z = y * y
+    lento.eval(z)
+    counts = Counts()
+    assert (x.tolist(), y.tolist(), z.tolist()) == ([2.0] * 3, [3.0] * 3, [9.0] * 3)
+    assert (counts["plan.hit"], counts["plan.miss"], counts["sync.implicit"]) == (0, 0, 0)
+
+
+# --- E5 ---
+
+
+def test_e5_a_later_step_is_queued_behind_what_it_needs() -> None:
+    with closed_gate():
+        x = ones(device="gated")
+        for _ in range(5):
+            x = x + 1
+            lento.step("gated")
+        assert state_of(x) == "running"
+        _core._gate_open(5)
+        assert x.tolist() == [6.0] * 3
+
+
+def test_e5_independent_steps_of_two_threads_overlap() -> None:
+    results: list[Any] = []
+
+    def work() -> None:
+        x = ones(device="gated") + 1
+        lento.step("gated")
+        results.append(x)
+
+    with closed_gate():
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        _core._gate_wait_for_arrivals(2)  # both are under way at once
+        _core._gate_open(2)
+        for thread in threads:
+            thread.join()
+        assert [x.tolist() for x in results] == [[2.0] * 3] * 2
+
+
+# --- E6 ---
+
+
+@pytest.mark.parametrize("evaluate", [lambda x: lento.step("faulty"), lento.eval, lambda x: x.numpy()])
+def test_e6_a_failing_compile_changes_nothing(evaluate: Callable[[Any], Any]) -> None:
+    lento.cache.clear()
+    x = ones(device="faulty") + 1
+    y = x * 2
+    _core._inject_fault("compile")
+    with pytest.raises(lento.BackendError, match="injected fault: compilation"):
+        evaluate(y)
+    assert x.is_pending and y.is_pending
+    evaluate(y)
+    assert (x.tolist(), y.tolist()) == ([2.0] * 3, [4.0] * 3)
+
+
+# --- E7 ---
+
+
+def test_e7_a_failure_poisons_what_depends_on_it_and_nothing_else() -> None:
+    table = lento.arange(5)
+    wrong = table[lento.asarray([1, 9])]
+    dependent, fine = wrong + 1, table * 2
+    lento.eval(dependent, fine)
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"9 .*test_steps\.py:\d+"):
+            dependent.numpy()
+    with pytest.raises(IndexError, match="9"):
+        wrong.item(0)
+    assert fine.tolist() == [0, 2, 4, 6, 8]
+    assert state_of(dependent) == "failed"
+    with pytest.raises(IndexError):
+        lento.wait()
+
+
+def test_e7_wait_raises_a_failure_once_and_step_no_older_one() -> None:
+    x = ones(device="faulty") + 1
+    _core._inject_fault("run")
+    lento.eval(x)
+    with pytest.raises(RuntimeError, match="injected fault: run"):
+        lento.wait()
+    lento.wait()
+    y = ones(device="faulty") + 5
+    dependent = x + 1
+    lento.step("faulty")
+    lento.wait()
+    assert y.tolist() == [6.0] * 3
+    for poisoned in (x, dependent, x):
+        with pytest.raises(RuntimeError, match="injected fault: run"):
+            poisoned.tolist()
+
+
+@pytest.mark.parametrize("show", [repr, str, "{}".format])
+def test_e7_printing_a_failed_tensor_says_why(show: Callable[[Any], str]) -> None:
+    x = lento.arange(3)[lento.asarray([7])]
+    lento.eval(x)
+    text = show(x)
+    assert "<failed: " in text and "7" in text and "test_steps.py:" in text
+    if show is repr:
+        assert text.startswith("tensor(<failed: ") and text.endswith(">, shape=(1,), dtype=int64)")
+    with pytest.raises(IndexError):
+        lento.wait()
+
+
+# --- E8 ---
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "item": lambda x: x.item(),
+    "item at a place": lambda x: x.item(0),
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "index": lambda x: [10, 11][x.astype(lento.int32).reshape(())],
+    "tolist": lambda x: x.tolist(),
+    "numpy": lambda x: x.numpy(),
+    "array": np.asarray,
+    "repr": repr,
+    "str": str,
+    "in": lambda x: 1.0 in x,
+    "pickle": lambda x: x.__reduce__(),
+    "data dependent shape": lento.nonzero,
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_e8_reads_that_force_evaluation_are_counted(name: str) -> None:
+    x = ones(1) * 1
+    counts = Counts()
+    READS[name](x)
+    assert counts["sync.implicit"] == 1
+
+
+@pytest.mark.parametrize("name", [name for name in READS if name not in ("repr", "str")])
+def test_e8_under_error_reads_raise_and_name_the_line(name: str) -> None:
+    x = ones(1) * 1
+    with lento.options(sync="error"):
+        with pytest.raises(RuntimeError, match=r"test_steps\.py:\d+") as caught:
+            READS[name](x)
+        assert "step" in str(caught.value) or "closure" in str(caught.value)
+        assert x.is_pending
+        lento.step()
+        READS["tolist"](x)
+
+
+def test_e8_under_error_printing_shows_that_it_is_pending() -> None:
+    x = ones(2) + 1
+    with lento.options(sync="error"):
+        assert repr(x) == "tensor(<pending>, shape=(2,), dtype=float32)"
+        assert str(x) == f"{x}" == "<pending>"
+        assert x.is_pending
+    assert str(x) == "[2. 2.]"
+
+
+def test_e8_waiting_for_launched_work_is_counted_apart() -> None:
+    with closed_gate():
+        x = ones(device="gated") + 1
+        lento.step("gated")
+        _core._gate_wait_for_arrivals(1)
+        counts = Counts()
+        opener = threading.Thread(target=lambda: _core._gate_open(1))
+        with lento.options(sync="error"):  # waiting is no error
+            opener.start()
+            x.tolist()
+        opener.join()
+    assert counts["sync.implicit"] == 0
+    assert counts["sync.wait"] <= 1  # none when the opener was quicker
+
+
+def test_e8_warnings_come_once_a_line_with_the_users_line() -> None:
+    def read() -> None:
+        for _ in range(3):
+            float((ones(1) * 2).sum())  # this line
+        bool(ones(1) > 0)  # that line
+
+    with lento.options(sync="warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read()
+    assert [w.category for w in caught] == [lento.SyncWarning] * 2
+    with open(__file__) as file:
+        lines = file.readlines()
+    assert [w.filename for w in caught] == [__file__] * 2
+    assert [lines[w.lineno - 1].split("# ")[1].strip() for w in caught] == ["this line", "that line"]
+
+
+def test_e8_a_warning_that_is_an_error_comes_out_of_the_read() -> None:
+    x = ones(1) * 2
+    with lento.options(sync="warn"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(lento.SyncWarning):
+            float(x)
+    assert float(x) == 2.0
+
+
+# --- options ---
+
+
+def options_now() -> tuple[Any, ...]:
+    old = _core.set_options(sync="allow", max_pending_nodes=2, max_inflight_steps=1)
+    _core.set_options(**old)
+    return tuple(old.values())
+
+
+def test_options_are_put_back_also_nested_and_after_errors() -> None:
+    start = options_now()
+    assert start == ("allow", 100_000, 16)
+    with lento.options(sync="warn", max_inflight_steps=3):
+        assert options_now() == ("warn", 100_000, 3)
+        with pytest.raises(KeyError), lento.options(sync="error", max_pending_nodes=50):
+            assert options_now() == ("error", 50, 3)
+            raise KeyError
+        assert options_now() == ("warn", 100_000, 3)
+    assert options_now() == start
+    again = lento.options(max_inflight_steps=5)
+    assert options_now() == ("allow", 100_000, 5)
+    for _ in range(2):
+        with again, again:
+            assert options_now() == ("allow", 100_000, 5)
+    assert options_now() == start
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"sync": "never"}, ValueError),
+        ({"sync": 1}, TypeError),
+        ({"max_pending_nodes": 1}, ValueError),
+        ({"max_pending_nodes": 2**40}, ValueError),
+        ({"max_inflight_steps": 0}, ValueError),
+        ({"max_inflight_steps": -1}, ValueError),
+        ({"max_inflight_steps": 2.5}, TypeError),
+        ({"max_inflight_steps": True}, TypeError),
+        ({"unknown": 1}, TypeError),
+    ],
+)
+def test_options_are_checked_before_anything_changes(wrong: dict[str, Any], error: type[Exception]) -> None:
+    start = options_now()
+    right = {"sync": "warn", "max_pending_nodes": 77, "max_inflight_steps": 7}
+    with pytest.raises(error):
+        lento.options(**{**right, **wrong})
+    assert options_now() == start
+
+
+# --- T5, T8, T9 ---
+
+
+def test_t5_a_seed_never_recompiles() -> None:
+    generator = lento.random.Generator(1)
+    lento.cache.clear()
+    counts = Counts()
+    values = []
+    for seed in (1, 2, 1):
+        generator.seed(seed)
+        x = lento.random.normal((5,), generator=generator)
+        lento.step()
+        values.append(x.tolist())
+    assert values[0] == values[2] != values[1]
+    assert (counts["plan.miss"], counts["plan.hit"]) == (1, 2)
+
+
+def test_t8_step_never_computes_what_nobody_holds() -> None:
+    lento.cache.clear()
+    x = ones()
+    kept = x + 1
+    dead = lento.tanh(x) * 3
+    del dead
+    lento.step()
+    (plan,) = lento.cache.plans()
+    assert plan["nodes"] == 1
+    assert kept.tolist() == [2.0] * 3
+
+
+def test_t9_trimming_does_not_wait_for_the_work() -> None:
+    with closed_gate(), lento.options(max_pending_nodes=100):
+        counts = Counts()
+        x = ones(device="gated")
+        for _ in range(250):
+            x = x + 1
+        assert counts["graph.trimmed"] >= 2  # with the gate closed
+        _core._gate_open_forever()
+        assert x.tolist() == [251.0] * 3
+
+
+# --- the examples in the documentation ---
+
+DOCUMENTED = [
+    lento,
+    lento.add_step_closure,
+    lento.cache,
+    lento.graph_key,
+    lento.memory,
+    lento.metrics,
+    lento.options,
+    lento.step,
+    lento.wait,
+]
+
+
+@pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
+def test_documented_examples_are_true(thing: Any) -> None:
+    test = doctest.DocTestParser().get_doctest(thing.__doc__, {"lento": lento}, thing.__name__, None, None)
+    assert test.examples
+    output: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=output.append)
+    assert result.failed == 0, "".join(output)
