@@ -15,6 +15,26 @@ LENTO_API void set_interrupt_check(InterruptCheck check);
 /// Calls it, if there is one.
 void check_interrupt();
 
+/// Called before a thread blocks and after: a front end lets go of a lock of its own meanwhile. What `before` returns is
+/// given to `after`; null means that nothing was done. No lock of Lento's is held. One pair for the process.
+struct BlockingHooks {
+  void* (*before)() = nullptr;
+  void (*after)(void* token) = nullptr;
+};
+LENTO_API void set_blocking_hooks(const BlockingHooks& hooks);
+
+/// The thread may block while this lives.
+class Blocking {
+ public:
+  Blocking();
+  ~Blocking();
+  Blocking(const Blocking&) = delete;
+  Blocking& operator=(const Blocking&) = delete;
+
+ private:
+  void* token_ = nullptr;
+};
+
 inline constexpr auto kInterruptInterval = std::chrono::milliseconds(50);
 
 /// Waits until done(), which is asked with the lock held. The check runs without it; when the check throws, the lock

@@ -55,6 +55,7 @@ void Completion::destroy(Completion* completion) { std::unique_ptr<Completion>{c
 
 void Completion::wait() const {
   if (done()) return;
+  const Blocking blocking;
   WaitBucket& bucket = bucket_of(this);
   std::unique_lock lock(bucket.mutex);
   wait_interruptibly(bucket.changed, lock, [this] { return done(); });

@@ -82,8 +82,8 @@ struct Value {
 
   std::atomic<std::uint32_t> refs{0};  // 0: free, or not published yet
   ValueKind kind;                      // set at creation
-  /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use, so a
-  /// stale or racing value only costs a second slot.
+  /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use: a
+  /// stale or racing one only costs a look into the tape's index.
   std::atomic<std::uint64_t> leaf_hint{0};
   std::atomic<std::uint64_t> tensor_id{0};  // of the tensor that has it; 0 when only records and runs hold it
   CompletionRef producer;                   // set at creation; null when the value was there from the start

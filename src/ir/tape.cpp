@@ -10,7 +10,7 @@ namespace lento {
 
 namespace {
 
-std::atomic<std::uint32_t> next_serial{1};
+std::atomic<std::uint64_t> next_serial{1};
 
 constexpr std::uint32_t kFirstCapacity = 1024;
 constexpr std::uint32_t kUnmapped = ~0U;
@@ -33,10 +33,16 @@ void Tape::grow() {
   capacity_ = capacity;
 }
 
-OperandRef Tape::add_new_leaf(Value* value, DType dtype, ShapeId shape) {
+OperandRef Tape::find_or_add_leaf(Value* value, DType dtype, ShapeId shape) {
+  // The hint may have been overwritten by another thread that reads the same value. It is left to that thread then, or
+  // the two would fight over the cache line at every op.
+  if (const std::uint32_t known = leaf_index_.find(value, serial_); known != LeafIndex::kNone) {
+    return OperandRef::leaf(known);
+  }
   const auto slot = static_cast<std::uint32_t>(leaves_.size());
   leaves_.push_back({ValueRef::share(value), dtype, shape});
-  value->leaf_hint.store(std::uint64_t{serial_} << 32 | slot, std::memory_order_relaxed);
+  leaf_index_.add(value, serial_, slot);
+  value->leaf_hint.store(serial_ << 32 | slot, std::memory_order_relaxed);
   return OperandRef::leaf(slot);
 }
 

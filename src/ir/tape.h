@@ -10,6 +10,7 @@
 #include "base/source.h"
 #include "base/value.h"
 #include "ir/graph.h"
+#include "ir/leaf_index.h"
 #include "ir/record.h"
 
 #include <cstdint>
@@ -59,11 +60,11 @@ class Tape {
   OperandRef add_leaf(Value* value, DType dtype, ShapeId shape) {
     const std::uint64_t hint = value->leaf_hint.load(std::memory_order_relaxed);
     const auto slot = static_cast<std::uint32_t>(hint);
-    if (hint >> 32 == serial_ && slot < leaves_.size()) [[likely]] {
+    if (hint >> 32 == static_cast<std::uint32_t>(serial_) && slot < leaves_.size()) [[likely]] {
       const Leaf& leaf = leaves_[slot];
       if (leaf.value.get() == value) return OperandRef::leaf(slot);
     }
-    return add_new_leaf(value, dtype, shape);
+    return find_or_add_leaf(value, dtype, shape);
   }
   OperandRef add_scalar(const Scalar& value, DType dtype) {
     scalars_.push_back({value, dtype});
@@ -125,7 +126,7 @@ class Tape {
 
  private:
   void grow();
-  OperandRef add_new_leaf(Value* value, DType dtype, ShapeId shape);
+  OperandRef find_or_add_leaf(Value* value, DType dtype, ShapeId shape);
 
   // One capacity for the three columns, so that appending checks once.
   std::unique_ptr<Record[]> records_;
@@ -135,8 +136,9 @@ class Tape {
   std::uint32_t capacity_ = 0;
   std::uint32_t live_ = 0;
   std::uint64_t version_ = 0;
-  std::uint32_t serial_;  // told apart in Value::leaf_hint; changes when the leaves are forgotten
+  std::uint64_t serial_;  // told apart in Value::leaf_hint (by its lower half); changes when the leaves are forgotten
   std::vector<Leaf> leaves_;
+  LeafIndex leaf_index_;
   std::vector<ScalarArgument> scalars_;
   std::vector<OperandRef> operand_lists_;
 };

@@ -3,6 +3,7 @@
 #include <lento/lento.h>
 
 #include "backends/testing/testing.h"
+#include "base/interrupt.h"
 
 #include <gtest/gtest.h>
 
@@ -139,6 +140,49 @@ TEST_F(Async, E1_StepBlocksWhileAsManyStepsAsAllowedAreInFlight) {
   EXPECT_GE(most, 1U);
   EXPECT_LE(most, 2U);
   set_options(saved);
+}
+
+struct Interrupted {};
+
+/// While it lives, threads that wait are interrupted.
+class Interrupting {
+ public:
+  Interrupting() {
+    set_interrupt_check([] { throw Interrupted{}; });
+  }
+  ~Interrupting() { set_interrupt_check(nullptr); }
+  Interrupting(const Interrupting&) = delete;
+  Interrupting& operator=(const Interrupting&) = delete;
+};
+
+TEST_F(Async, E10_EveryWaitCanBeInterruptedAndNothingIsLost) {
+  const Tensor y = on_gate({1}) + 1;
+  step(gated_device());
+  {
+    const Interrupting interrupting;
+    EXPECT_THROW(wait(), Interrupted);
+    EXPECT_THROW((void)y.item<float>(), Interrupted);
+  }
+  gate::open(1);
+  EXPECT_EQ(y.item<float>(), 2);
+}
+
+TEST_F(Async, E10_ACompileCanBeInterruptedAndGoesOnInTheBackground) {
+  cache::clear();
+  const Tensor y = on_gate({1}) + 1;
+  gate::open_forever();
+  gate::hold_compiles(true);
+  {
+    const Interrupting interrupting;
+    EXPECT_THROW(step(gated_device()), Interrupted);
+  }
+  EXPECT_TRUE(y.is_pending());
+  gate::wait_for_compiles(1);
+  const std::uint64_t misses = metrics::counter("plan.miss");
+  std::thread again([&] { EXPECT_EQ(y.item<float>(), 2); });  // shares the compile that is under way
+  gate::hold_compiles(false);
+  again.join();
+  EXPECT_EQ(metrics::counter("plan.miss"), misses);
 }
 
 TEST_F(Async, E8_WaitingForLaunchedWorkIsNoImplicitSync) {

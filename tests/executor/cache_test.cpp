@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <string>
 #include <thread>
@@ -68,6 +69,25 @@ TEST_F(Cache, E2_SharedAndSeparateArgumentsAreDifferentStructures) {
   EXPECT_EQ(product.to_vector<float>()[0], 10);
 }
 
+TEST_F(Cache, E2_AThreadThatReadsTheSameTensorMeanwhileChangesNoStructure) {
+  const Tensor x = data(3, 2);
+  const auto record = [&](auto&& in_between) {
+    Tensor y = x + 1;
+    in_between();
+    y = y * x;
+    in_between();
+    return y - x;
+  };
+  const Tensor alone = record([] {});
+  const std::uint64_t key = graph_key({alone});
+  const Tensor disturbed = record([&] {
+    std::thread([&] { (void)(x + x); }).join();  // takes over the value's hint
+  });
+  EXPECT_EQ(dump({disturbed}).find("%in1"), std::string::npos) << dump({disturbed});
+  EXPECT_EQ(graph_key({disturbed}), key);
+  EXPECT_EQ(disturbed.to_vector<float>(), (std::vector<float>{4, 4, 4}));
+}
+
 TEST_F(Cache, E2_ThreadsThatMissOnTheSameKeyCompileOnce) {
   const Tensor x = data(1000);
   constexpr int kThreads = 4;
@@ -100,6 +120,26 @@ TEST_F(Cache, E2_IsBoundedInBytesAndEvictsTheLeastRecentlyUsed) {
   eval(data(1) + 1);
   EXPECT_EQ(delta.miss(), 1U);  // the oldest is not
   cache::set_limit(limit);
+}
+
+TEST_F(Cache, E2_APlanThatIsReplayedAllTheTimeIsNotTheLeastRecentlyUsed) {
+  const std::size_t saved = cache::info().limit;
+  const Tensor x = data(4);
+  const auto hot = [&] {
+    const Tensor y = exp(x) + 1;
+    step();
+  };
+  hot();
+  const std::uint64_t key = cache::plans().at(0).key;
+  cache::set_limit(cache::info().bytes * 4);
+  for (std::int64_t n = 10; n < 30; ++n) {
+    hot();  // recognised by the thread, without a look into the cache
+    (void)(exp(data(n)) + 1).to_vector<float>();
+  }
+  const std::vector<cache::PlanInfo> plans = cache::plans();
+  EXPECT_LT(plans.size(), 10U);
+  EXPECT_TRUE(std::ranges::any_of(plans, [&](const cache::PlanInfo& plan) { return plan.key == key; }));
+  cache::set_limit(saved);
 }
 
 TEST_F(Cache, E2_ClearAndRemoveForgetPlansEverywhere) {
@@ -214,7 +254,8 @@ TEST_F(Cache, M3_ImplicitSyncsAreListedByLine) {
   const int line = __LINE__ + 1;
   for (int i = 0; i < 3; ++i) (void)(x + 1).to_vector<float>();
   const std::string text = explain();
-  EXPECT_NE(text.find("Waited for a value 3 times at cache_test.cpp:" + std::to_string(line)), std::string::npos) << text;
+  EXPECT_NE(text.find("Waited for a value 3 times at cache_test.cpp:" + std::to_string(line)), std::string::npos)
+      << text;
   EXPECT_EQ(explain(), "Nothing was compiled and nothing waited since the last call.\n");
 }
 
