@@ -2,6 +2,7 @@
 
 #include "classes.h"
 #include "convert.h"
+#include "gil.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -64,6 +65,14 @@ PyRef as_sequence(PyObject* object) {
 }
 
 }  // namespace
+
+void Arguments::hold_tensors() {
+  for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
+    if (slots_[i] == nullptr || !is_tensor(slots_[i]) || i == rest_index_) continue;  // what is variadic gets copied
+    held_.emplace_back(wrap(Tensor(tensor_of(slots_[i]))));
+    slots_[i] = held_.back().get();
+  }
+}
 
 bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   signature_ = &signature;
@@ -390,7 +399,20 @@ void name_function(const Signature& signature) {
   Py_XDECREF(value);
 }
 
+// A test finds those that are missing here.
+constexpr std::string_view kReaders[] = {
+    "argwhere", "bincount", "compress",  "extract", "flatnonzero", "intersect1d",   "masked_select",  "nonzero",
+    "one_hot",  "repeat",   "setdiff1d", "union1d", "unique_all",  "unique_counts", "unique_inverse", "unique_values",
+};
+
+bool blocks(Signature& signature) {
+  if (!signature.blocks) signature.blocks = std::ranges::find(kReaders, signature.name) != std::end(kReaders);
+  return *signature.blocks;
+}
+
 }  // namespace
+
+std::span<const std::string_view> reading_functions() { return kReaders; }
 
 PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Body body) noexcept {
@@ -398,6 +420,10 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     Arguments arguments;
     if (!arguments.bind(signature, self, args, count, names)) return nullptr;
     const PythonSourceScope source;
+    if (!blocks(signature)) [[likely]]
+      return body(arguments);
+    arguments.hold_tensors();
+    const MayBlock may_block;
     return body(arguments);
   } catch (const PythonError&) {
     name_function(signature);

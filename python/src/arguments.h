@@ -75,6 +75,7 @@ struct Signature {
   std::span<Parameter> parameters;            ///< at most kMaxParameters
   std::span<const char* const> results = {};  ///< names of the several results: a named tuple is returned
   PyObject* result_type = nullptr;            ///< that named tuple's class, made at the first call
+  std::optional<bool> blocks = {};            ///< whether it may wait for values; looked up at the first call
 };
 
 inline constexpr std::size_t kMaxParameters = 16;
@@ -94,12 +95,15 @@ struct Export {
   const char* doc;        ///< plain text
 };
 
-/// The arguments of one call, distributed over the parameters of a signature. Holds borrowed references only; valid
-/// during the call.
+/// The arguments of one call, distributed over the parameters of a signature. The references are borrowed, but for
+/// those that hold_tensors made; valid during the call.
 class Arguments {
  public:
   /// False, with a Python exception set, when arguments are missing, unexpected or given twice.
   bool bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
+
+  /// Puts handles of the call's own in the place of the tensors, so that other threads may rebind theirs during it.
+  void hold_tensors();
 
   /// True when the caller gave argument `index` (None counts as given).
   bool given(std::size_t index) const { return slots_[index] != nullptr; }
@@ -167,6 +171,7 @@ class Arguments {
   std::array<PyObject*, kMaxParameters> slots_;  ///< null where left out
   std::span<PyObject* const> rest_;              ///< positional arguments taken by a `tensors` or variadic parameter …
   std::size_t rest_index_ = kMaxParameters;      ///< … and that parameter's index
+  std::vector<PyRef> held_;                      ///< objects made by hold_tensors
 };
 
 using Body = PyObject* (*)(const Arguments&);
@@ -175,6 +180,9 @@ using Body = PyObject* (*)(const Arguments&);
 /// into Python exceptions.
 PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Body body) noexcept;
+
+/// Functions that read values to know the shape of their result. While they wait, the GIL is released.
+std::span<const std::string_view> reading_functions();
 
 /// A new Python object for a result.
 PyObject* wrap(Tensor tensor);

@@ -1,5 +1,7 @@
 #include "gil.h"
 
+#include "base/interrupt.h"
+
 #include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -29,8 +31,16 @@ auto taking_gil(F&& take) noexcept {
 /// The state of a thread that is inside a WithoutGil. Taking the GIL with it is right at any time: unlike
 /// PyGILState_Ensure, PyEval_RestoreThread looks whether the interpreter is ending before it looks at anything else.
 constinit thread_local PyThreadState* released = nullptr;
+/// True inside a MayBlock.
+constinit thread_local bool may_block = false;
 /// True on threads of Lento's own that have been on the way into Python.
 constinit thread_local bool is_worker = false;
+
+/// Ends the time without the GIL.
+void take_back() {
+  PyThreadState* state = std::exchange(released, nullptr);
+  taking_gil([state] { PyEval_RestoreThread(state); });
+}
 
 void release(PyObject* object) {
   const bool has_gil = released == nullptr && Py_IsInitialized() != 0 && PyGILState_Check() != 0;
@@ -49,19 +59,26 @@ void release(PyObject* object) {
 
 WithoutGil::WithoutGil() { released = PyEval_SaveThread(); }
 
-WithoutGil::~WithoutGil() {
-  PyThreadState* state = std::exchange(released, nullptr);
-  taking_gil([state] { PyEval_RestoreThread(state); });
-}
+WithoutGil::~WithoutGil() { take_back(); }
 
 WithGil::WithGil() : taken_(released != nullptr) {
-  if (!taken_) return;
-  PyThreadState* state = std::exchange(released, nullptr);
-  taking_gil([state] { PyEval_RestoreThread(state); });
+  if (taken_) take_back();
 }
 
 WithGil::~WithGil() {
   if (taken_) released = PyEval_SaveThread();
+}
+
+MayBlock::MayBlock(bool may) : outer_(std::exchange(may_block, may)) {}
+MayBlock::~MayBlock() { may_block = outer_; }
+
+void install_blocking_hooks() {
+  const auto before = []() -> void* {
+    if (!may_block || released != nullptr) return nullptr;
+    return released = PyEval_SaveThread();
+  };
+  const auto after = [](void* /*token*/) { take_back(); };
+  set_blocking_hooks({before, after});
 }
 
 WorkerGil::WorkerGil() {

@@ -56,6 +56,21 @@ bool python_closed_to_workers();
 using SharedObject = std::shared_ptr<PyObject>;
 SharedObject share(PyObject* object);
 
+/// While it lives, Lento releases the GIL where it blocks inside an op, as ops do whose shapes depend on data. Whoever
+/// makes one holds handles of its own on all tensors in play, because other threads may rebind theirs meanwhile.
+class MayBlock {
+ public:
+  explicit MayBlock(bool may = true);
+  ~MayBlock();
+  MayBlock(const MayBlock&) = delete;
+  MayBlock& operator=(const MayBlock&) = delete;
+
+ private:
+  bool outer_;
+};
+/// Teaches Lento what MayBlock promises. Called once.
+void install_blocking_hooks();
+
 /// Called by Lento while a thread waits: lets Python's signal handlers run, and throws PythonError when one raised.
 void check_signals();
 

@@ -217,7 +217,7 @@ void bind_memory(nb::module_& module) {
       [](const nb::object& device) { reset_peak_memory(device_or_default(device.ptr(), "reset_peak_memory")); },
       nb::arg("device").none() = nb::none(), "Starts measuring the peak anew.");
   module.def(
-      "set_memory_limit", &limit_memory, nb::arg("bytes"), nb::arg("device").none() = nb::none(),
+      "set_memory_limit", &limit_memory, nb::arg("bytes").none(), nb::arg("device").none() = nb::none(),
       "What would need more than this many bytes raises MemoryError before anything is changed; 0 takes the limit "
       "away.");
   module.def("live_tensors", &list_live_tensors,

@@ -137,6 +137,7 @@ void set_closure_error(const char* message, const std::exception_ptr& cause) {
 
 void bind_steps(nb::module_& module) {
   set_interrupt_check(check_signals);
+  install_blocking_hooks();
   module.def("step", &step_device, nb::arg("device").none() = nb::none(), nb::arg("wait") = false,
              nb::arg("all_threads") = false,
              "Starts computing every live pending tensor that this thread recorded for the device, then runs the step "

@@ -2,12 +2,14 @@
 #include "arguments.h"
 #include "convert.h"
 #include "creation.h"
+#include "gil.h"
 #include "host_array.h"
 #include "source.h"
 #include "tensor_type.h"
 
 #include <lento/indexing.h>
 
+#include <optional>
 #include <vector>
 
 namespace lento::python {
@@ -74,7 +76,11 @@ std::vector<Index> index_list(PyObject* key) {
 PyObject* get_item_object(PyObject* self, PyObject* key) noexcept {
   try {
     const PythonSourceScope source;
-    return wrap(get_item(tensor_of(self), index_list(key)));
+    const std::vector<Index> index = index_list(key);
+    // A mask is counted, which waits; then this thread holds the only handles that matter (an Index has its own).
+    const Tensor x = tensor_of(self);
+    const MayBlock may_block;
+    return wrap(get_item(x, index));
   } catch (...) {
     return set_exception();
   }
@@ -101,19 +107,20 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
   try {
     if (value == nullptr) raise(PyExc_TypeError, "cannot delete elements of a tensor");
     const PythonSourceScope source;
-    Tensor& x = tensor_of(self);
     const std::vector<Index> index = index_list(key);
+    const Tensor x = tensor_of(self);
+    Tensor operand;  // of the value, where that is no number
+    std::optional<Scalar> number;
     if (is_tensor(value)) {
-      x = set_item(x, index, Operand(tensor_of(value)));
-    } else if (const auto number = to_scalar(value)) {
-      x = set_item(x, index, Operand(*number));
-    } else {
+      operand = tensor_of(value);
+    } else if (number = to_scalar(value); !number) {
       // Plain lists take the precision of the target; an array has a dtype of its own.
       const bool weak =
           (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(x.dtype()) || is_complex(x.dtype()));
-      const Tensor converted = as_tensor(value, weak ? std::optional(x.dtype()) : std::nullopt);
-      x = set_item(x, index, Operand(converted));
+      operand = as_tensor(value, weak ? std::optional(x.dtype()) : std::nullopt);
     }
+    const MayBlock may_block;  // as in get_item_object
+    tensor_of(self) = set_item(x, index, number ? Operand(*number) : Operand(operand));
     return 0;
   } catch (...) {
     set_exception();

@@ -1,12 +1,15 @@
 #include "testing.h"
 
+#include "arguments.h"
 #include "errors.h"
 #include "gil.h"
 
 #include "backends/testing/testing.h"
+#include "executor/closures.h"
 
 #include <nanobind/stl/string_view.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -28,6 +31,16 @@ testing::Fault to_fault(std::string_view kind) {
 
 void bind_testing(nb::module_& module) {
   namespace gate = testing::gate;
+  module.def("_reading_functions", [] {
+    nb::list names;
+    for (const std::string_view name : reading_functions()) names.append(nb::str(name.data(), name.size()));
+    return names;
+  });
+  module.def(
+      "_set_closure_idle_time",
+      [](int milliseconds) { set_closure_idle_time(std::chrono::milliseconds(milliseconds)); },
+      nb::arg("milliseconds"));
+  module.def("_closure_workers", &closure_workers);
   module.def("_register_testing_devices", &testing::register_testing_backends);
   module.def("_gate_open", &gate::open, nb::arg("count"));
   module.def("_gate_open_forever", &gate::open_forever);

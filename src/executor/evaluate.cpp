@@ -10,6 +10,7 @@
 #include "executor/run.h"
 #include "executor/save_graphs.h"
 #include "executor/syncs.h"
+#include "executor/workers.h"
 #include "ir/op.gen.h"
 #include "ir/tape.h"
 #include "tensor/record.h"
@@ -142,6 +143,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
     check_memory(*plan, extract.graph.sources);
     std::unique_ptr<Run> run;
     std::optional<Graph> saved;
+    const NoForkNow no_fork;
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
@@ -200,19 +202,22 @@ void evaluate(std::span<TensorState* const> states) {
 }
 
 CompletionRef evaluate_all(Tape& tape) {
-  std::unique_ptr<Run> run;
   {
-    const TapeGuard guard(tape);
-    if (tape.size() == 0) return {};
-    // What has to be looked at more closely takes the longer way.
-    const bool plain = owned_by_caller(tape) && !saves_graphs() && !memory_is_limited(tape.device);
-    if (TapeImage* image = plain ? replay_of(tape.device).find(tape) : nullptr) {
-      count(kHit);
-      image->plan->used.store(true, std::memory_order_relaxed);
-      run = bind_run(tape, *image);
+    const NoForkNow no_fork;
+    std::unique_ptr<Run> run;
+    {
+      const TapeGuard guard(tape);
+      if (tape.size() == 0) return {};
+      // What has to be looked at more closely takes the longer way.
+      const bool plain = owned_by_caller(tape) && !saves_graphs() && !memory_is_limited(tape.device);
+      if (TapeImage* image = plain ? replay_of(tape.device).find(tape) : nullptr) {
+        count(kHit);
+        image->plan->used.store(true, std::memory_order_relaxed);
+        run = bind_run(tape, *image);
+      }
     }
+    if (run != nullptr) return launch(std::move(run));
   }
-  if (run != nullptr) return launch(std::move(run));
   return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 
 namespace lento {
 
@@ -55,6 +56,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   CompilationPtr mine;
   CompilationPtr work;
   std::vector<PlanPtr> others;
+  std::optional<NoForkNow> no_fork(std::in_place);  // from the announcement of a compile to its submission
   while (true) {
     {
       const std::lock_guard lock(mutex_);
@@ -78,6 +80,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     submit(Workers::compile, [this, work] { compile(work); });
     explain_miss(graph, device, others);
   }
+  no_fork.reset();
   work->done->wait();
   if (work->error) std::rethrow_exception(work->error);
   if (work != mine) count(kHit);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <shared_mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -87,7 +88,9 @@ class Pool {
   bool stopping_ = false;
 };
 
-using Pools = std::array<Pool, 2>;  // by Workers
+struct Pools : std::array<Pool, 2> {  // by Workers
+  std::shared_mutex fork;             // shared by NoForkNow, taken for good by a fork
+};
 
 Pools*& current_pools() {
   static Pools* pools = [] {
@@ -98,10 +101,12 @@ Pools*& current_pools() {
     // and leaves the old ones alone.
     pthread_atfork(
         [] {
+          current_pools()->fork.lock();
           for (Pool& pool : *current_pools()) pool.pause();
         },
         [] {
           for (Pool& pool : *current_pools()) pool.resume();
+          current_pools()->fork.unlock();
         },
         [] { current_pools() = new Pools; });
     return new Pools;  // never destroyed: late submissions must find them
@@ -110,6 +115,9 @@ Pools*& current_pools() {
 }
 
 }  // namespace
+
+NoForkNow::NoForkNow() { current_pools()->fork.lock_shared(); }
+NoForkNow::~NoForkNow() { current_pools()->fork.unlock_shared(); }
 
 void submit(Workers pool, std::function<void()> task) noexcept {
   try {

@@ -12,4 +12,14 @@ enum class Workers { run, compile };
 /// Calls the task on a worker, or right here when no thread can be started. The task must not throw.
 void submit(Workers pool, std::function<void()> task) noexcept;
 
+/// While it lives the process cannot fork: what is announced inside and then submitted would never be done in a child,
+/// which has neither the thread nor the task. Taken before any lock, and not twice by a thread.
+class NoForkNow {
+ public:
+  NoForkNow();
+  ~NoForkNow();
+  NoForkNow(const NoForkNow&) = delete;
+  NoForkNow& operator=(const NoForkNow&) = delete;
+};
+
 }  // namespace lento

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import threading
 import traceback
 import weakref
@@ -294,6 +295,21 @@ def test_c3_a_queue_limit_that_makes_no_sense_is_an_error(value: str) -> None:
     done = run_program(BAD_QUEUE_PROGRAM, LENTO_MAX_ASYNC_QUEUE=value)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"LENTO_MAX_ASYNC_QUEUE is '{value}'; it must be a whole number of at least 1" in done.stdout
+
+
+def test_c3_the_worker_ends_without_work_and_starts_again() -> None:
+    ran: list[str] = []
+    _core._set_closure_idle_time(0)
+    try:
+        for name in ("first", "second"):
+            lento.add_step_closure(ran.append, (name,), run_async=True)
+            lento.step()
+            lento.wait_closures()
+            while _core._closure_workers() != 0:
+                os.sched_yield()
+    finally:
+        _core._set_closure_idle_time(3000)
+    assert ran == ["first", "second"]
 
 
 def test_c3_wait_closures_with_nothing_to_wait_for_returns() -> None:

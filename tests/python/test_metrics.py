@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
 import re
@@ -72,14 +73,14 @@ def test_m1_transfers_and_donations_are_counted_exactly() -> None:
     x = lento.asarray(np.ones(1000, np.float32))
     lento.asarray([1.0, 2.0])
     assert counts["transfer.h2d"] == 2
-    x += 1
+    x[0:2] = 5.0
     lento.step(wait=True)
     assert counts["donation"] == 1
-    y = x
-    x = x + 1  # the old value has another holder
+    y = copy.copy(x)
+    x[0:2] = 6.0  # the old value has another holder
     lento.step(wait=True)
     assert counts["donation"] == 1
-    assert (y.tolist()[0], x.tolist()[0]) == (2.0, 3.0)
+    assert (y.tolist()[:3], x.tolist()[:3]) == ([5.0, 5.0, 1.0], [6.0, 6.0, 1.0])
 
 
 def test_m1_trimming_is_counted() -> None:
@@ -146,7 +147,6 @@ def test_m1_timings_count_and_add_up() -> None:
     assert grown("run") == 2
     assert grown("closure") == 1
     assert grown("transfer.h2d") == 1
-    assert grown("sync") >= 1
     for name, timing in lento.metrics.timings().items():
         assert set(timing) == TIMING_KEYS
         assert timing["count"] > 0, name
