@@ -133,6 +133,8 @@ void Tape::rebuild(std::span<const std::uint8_t> keep, std::span<const Leaf> rep
     new_index[i] = commit(Source(sources_[i]), handle);
     if (handle != nullptr) moved(handle, new_index[i]);
   }
+  // Records that were made and dropped while another thread had this tape compiled would keep their leaves' memory.
+  if (live_ == 0) clear();
 }
 
 Tape::Extract Tape::extract(std::span<const std::uint8_t> need, std::span<const std::uint32_t> outputs) const {

@@ -56,13 +56,14 @@ template <Second second>
   bool long_tape = false;
   {
     const OwnerLock lock(tape);
+    // Both are looked at first: a leaf without a record would keep its value's memory.
     if (!usable(tape, a)) return result;
-    OperandRef left = tensor_ref(tape, a);
-    OperandRef right{};
     if constexpr (second == Second::tensor) {
       if (!usable(tape, *b)) return result;
-      right = tensor_ref(tape, *b);
     }
+    OperandRef left = tensor_ref(tape, a);
+    OperandRef right{};
+    if constexpr (second == Second::tensor) right = tensor_ref(tape, *b);
     if constexpr (second == Second::number) {
       right = tape.add_scalar(*number, a.dtype);
       if (number_first) std::swap(left, right);
