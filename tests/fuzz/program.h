@@ -1,85 +1,67 @@
 // Random programs for the executor: ops, in-place updates, drops, steps, evals, reads and closures on several threads,
-// as data, so that a failing one can be reduced and printed.
+// as data, so that a failing one can be reduced, printed as a test, and read back.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace lento {
+class Tensor;
+}
 
 namespace lento::fuzz {
 
-/// What one instruction does with the registers of its thread (each holds a float64 tensor of one shape, or nothing).
-enum class Action : std::uint8_t {
-  load,        // target = one of the shared inputs
-  unary,       // target = f(a)
-  binary,      // target = f(a, b)
-  number,      // target = f(a, constant)
-  in_place,    // target += a
-  set_item,    // target[k] = constant
-  multi,       // target = values of top_k(a), and the indices' sum into b
-  poison,      // target = a gathered at a position that does not exist
-  drop,        // target becomes empty
-  copy,        // target = a
-  step,        // step()
-  eval,        // eval(a)
-  read,        // appends the elements of a to the thread's output
-  closure,     // a step closure that appends the elements of a to the thread's closure output
-  publish,     // puts a on the board for the next phase
-  import,      // target = what another thread put on the board in an earlier phase
+inline constexpr int kRegisters = 6;  // of each thread; a register holds a tensor or nothing
+inline constexpr int kSlots = 4;      // of each thread on the board through which threads hand tensors to each other
+inline constexpr int kInputs = 3;     // tensors that every thread can load
+
+/// One line of a program. What the numbers mean depends on the operation (operations.h).
+struct Instruction {
+  std::uint8_t operation = 0;  // index into operations()
+  std::uint8_t target = 0;     // register
+  std::uint8_t a = 0;          // register, or input, or thread
+  std::uint8_t b = 0;          // register, or slot, or position
+  double constant = 0;
+
+  friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
-struct Instruction {
-  Action action;
-  std::uint8_t target;    // register
-  std::uint8_t a;         // register (or thread, for import)
-  std::uint8_t b;         // register (or board slot)
-  std::uint8_t function;  // which op
-  double constant;
-};
+using Instructions = std::vector<Instruction>;
 
 struct Program {
-  /// phases[p][t]: what thread t does in phase p. All threads meet between phases.
-  std::vector<std::vector<std::vector<Instruction>>> phases;
   int threads = 1;
-};
+  std::uint32_t max_pending_nodes = 0;   // 0: as it is by default
+  std::uint32_t max_inflight_steps = 0;  // 0: as it is by default
+  /// phases[p][t]: what thread t does in phase p. All threads meet between phases.
+  std::vector<std::vector<Instructions>> phases;
 
-inline constexpr int kRegisters = 6;
-inline constexpr int kBoard = 4;
+  friend bool operator==(const Program&, const Program&) = default;
+};
 
 Program random_program(std::uint64_t seed);
 
-/// Everything a program lets one see: what reads and closures appended and what the registers hold at the end, by
-/// thread. A failed tensor reads as "failed: IndexError".
+/// One instruction a line, `add r0 r1 r2`, under `phase` and `thread 0`. parse(to_text(p)) == p.
+std::string to_text(const Program& program);
+/// Throws std::invalid_argument that names the line.
+Program parse(std::string_view text);
+/// A GoogleTest that runs this program, to be pasted into found_test.cpp.
+std::string to_test(const Program& program, std::string_view name);
+
+/// Called after each instruction of a lazy run with the operation's name and its target: plants faults.
+using Sabotage = std::function<void(std::string_view operation, Tensor& target)>;
+
+/// Everything a program lets one see, by thread: errors of calls, what reads and closures saw, what the registers hold
+/// at the end. A failed tensor shows its error.
 using Observed = std::vector<std::vector<std::string>>;
 
-/// Lazily: as written. Eagerly: every op is evaluated before the next, on one thread after the other.
-Observed run_program(const Program& program, bool eager);
+/// As written, on its threads.
+Observed run_lazily(const Program& program, const Sabotage& sabotage = {});
 
-/// The smallest program found that still fails `still_fails`.
-template <class Fails>
-Program reduce(Program program, const Fails& still_fails) {
-  bool smaller = true;
-  while (smaller) {
-    smaller = false;
-    for (auto& phase : program.phases) {
-      for (auto& instructions : phase) {
-        for (std::size_t i = 0; i < instructions.size();) {
-          const Instruction removed = instructions[i];
-          instructions.erase(instructions.begin() + static_cast<std::ptrdiff_t>(i));
-          if (still_fails(program)) {
-            smaller = true;
-          } else {
-            instructions.insert(instructions.begin() + static_cast<std::ptrdiff_t>(i), removed);
-            ++i;
-          }
-        }
-      }
-    }
-  }
-  return program;
-}
-
-/// The program as C++ that can be pasted into a test.
-std::string to_source(const Program& program);
+/// Runs the program lazily and eagerly: every op computed before the next, thread after thread on one thread. The first
+/// thing that the one lets one see and the other does not; "" when there is none.
+std::string difference(const Program& program, const Sabotage& sabotage = {});
 
 }  // namespace lento::fuzz
