@@ -1,4 +1,4 @@
-// Clauses T1 to T9 through the public C++ API.
+// Clauses T1 to T10 through the public C++ API.
 #include <lento/lento.h>
 
 #include <gtest/gtest.h>
@@ -92,6 +92,21 @@ TEST(Tracing, T4_ChangingANumberChangesNoStructure) {
   EXPECT_EQ(structure(0.1F), structure(0.2F));
 }
 
+TEST(Tracing, T4_ChangingANumberASliceStartOrASeedCompilesNothing) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F, 4.0F});
+  const auto loop = [&](int first, int last) {
+    for (int i = first; i < last; ++i) {
+      Generator generator(static_cast<std::uint64_t>(i));
+      const Tensor noise = random::uniform({2}, 0.0, 1.0, std::nullopt, std::nullopt, &generator);
+      const Tensor y = x.slice(0, i, i + 2) * (0.1F * static_cast<float>(i)) + noise;
+      eval(y);
+    }
+  };
+  loop(0, 1);
+  EXPECT_EQ(delta("plan.miss", [&] { loop(1, 3); }), 0);
+  EXPECT_EQ(delta("plan.miss", [&] { eval(sqrt(x)); }), 1);  // something else does compile
+}
+
 TEST(Tracing, T6_InPlaceGivesThisHandleANewValueOnly) {
   Tensor x = tensor({1.0F, 2.0F});
   const Tensor other = x;
@@ -153,6 +168,18 @@ TEST(Tracing, T7_RecordsKnowLineAndScope) {
   EXPECT_NE(text.find("model/layer1"), std::string::npos) << text;
   // A composite's inner ops show the user's line, not the engine's.
   EXPECT_EQ(text.find("activations.cpp"), std::string::npos) << text;
+}
+
+TEST(Tracing, T7_AFailureShowsTheLineOfThisTraceWhenThePlanCameFromAnother) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  const Tensor inside = tensor({std::int64_t{2}});
+  const Tensor outside = tensor({std::int64_t{3}});
+  EXPECT_EQ(floats(take(x, inside, 0)), (std::vector<float>{3}));
+  const int line = __LINE__ + 1;
+  const Tensor bad = take(x, outside, 0);
+  std::string message;
+  EXPECT_EQ(delta("plan.miss", [&] { message = message_of<IndexError>([&] { (void)floats(bad); }); }), 0);
+  EXPECT_NE(message.find("tracing_test.cpp:" + std::to_string(line)), std::string::npos) << message;
 }
 
 TEST(Tracing, T8_DeadWorkIsNotDone) {
