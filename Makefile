@@ -7,16 +7,17 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-peers bench lint format sanitize docs install clean
+.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz bench lint format sanitize docs \
+  install clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
-	  while IFS='	' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
+	  while IFS='	' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
 
 setup: ## install missing system packages, make .venv
 	@scripts/setup
 
-build: setup ## build the library, the Python package, tests and benchmarks (PRESET=release|debug|asan|tsan)
+build: setup ## build the library, the Python package, tests and benchmarks (PRESET=release|debug|constant-hash|asan|tsan)
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
 	@cmake --build $(BUILD)
 
@@ -35,6 +36,14 @@ test-peers: build ## compare with PyTorch, in an environment of its own (large d
 	@scripts/setup-peers
 	@$(PACKAGE) .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
 
+test-collisions: setup ## run the tests with a library in which all hashes are equal
+	@scripts/test-collisions
+
+# A new first seed each time, far from the suite's own; FIRST=seed starts at a given one.
+fuzz: build ## run random programs against eager execution until stopped (or SECONDS=n), reduce the first that differs
+	@LENTO_FUZZ_SECONDS=$(or $(SECONDS),0) LENTO_FUZZ_FIRST=$(or $(FIRST),$$(date +%s)000000) \
+	  $(BUILD)/tests/fuzz_test --gtest_filter=Programs.BehaveAsIfEveryOpRanAtOnce
+
 bench: build ## run the benchmarks
 	@scripts/bench $(BUILD)
 
@@ -47,9 +56,10 @@ format: setup ## rewrite the sources in the house format
 sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan
 	@scripts/sanitize
 
-docs: build ## regenerate docs/ops.md and docs/ltc-coverage.md
+docs: build ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
 	@cp $(BUILD)/generated/docs/ops.md docs/ops.md
 	@$(PYTHON) scripts/ltc-coverage
+	@$(PYTHON) scripts/clauses
 
 install: build ## install into PREFIX (default: build/install)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install)
