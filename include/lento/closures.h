@@ -27,8 +27,8 @@ LENTO_API void run_step_closures(Device device = {});
 /// Blocks until the asynchronous closures handed over so far have run (or were dropped after one failed).
 LENTO_API void wait_closures();
 
-/// How many asynchronous closures may wait; handing over more blocks. Set by LENTO_MAX_ASYNC_QUEUE when the first is
-/// handed over; 100 by default.
+/// How many asynchronous closures may wait; handing over more blocks. LENTO_MAX_ASYNC_QUEUE, or 100. Throws ValueError
+/// when that is not a whole number of at least 1.
 LENTO_API std::size_t max_async_closures();
 
 /// Thrown by the next step that hands over asynchronous closures after one has failed, with the original exception.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace lento {
@@ -10,7 +11,8 @@ namespace lento {
 namespace {
 
 struct Registered {
-  std::mutex* mutex;
+  std::function<void()> lock;
+  std::function<void()> unlock;
   ForkOrder order;
 };
 
@@ -26,7 +28,7 @@ Locks& locks() {
     pthread_atfork(
         [] {
           locks().mutex.lock();
-          for (const Registered& each : locks().list) each.mutex->lock();
+          for (const Registered& each : locks().list) each.lock();
         },
         release_all, release_all);
     return new Locks;
@@ -35,17 +37,21 @@ Locks& locks() {
 }
 
 void release_all() {
-  for (auto it = locks().list.rbegin(); it != locks().list.rend(); ++it) it->mutex->unlock();
+  for (auto it = locks().list.rbegin(); it != locks().list.rend(); ++it) it->unlock();
   locks().mutex.unlock();
 }
 
 }  // namespace
 
 void lock_while_forking(std::mutex& mutex, ForkOrder order) {
-  const std::lock_guard lock(locks().mutex);
+  lock_while_forking([&mutex] { mutex.lock(); }, [&mutex] { mutex.unlock(); }, order);
+}
+
+void lock_while_forking(std::function<void()> lock, std::function<void()> unlock, ForkOrder order) {
+  const std::lock_guard guard(locks().mutex);
   std::vector<Registered>& list = locks().list;
   const auto after = std::find_if(list.begin(), list.end(), [&](const Registered& each) { return each.order > order; });
-  list.insert(after, {&mutex, order});
+  list.insert(after, {std::move(lock), std::move(unlock), order});
 }
 
 }  // namespace lento

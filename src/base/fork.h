@@ -2,14 +2,17 @@
 // copy. Locks that any thread may hold are registered here; fork() then waits for them and the child finds them free.
 #pragma once
 
+#include <functional>
 #include <mutex>
 
 namespace lento {
 
 /// Locks of lower order are taken first; a thread that holds one may take those of higher order.
-enum class ForkOrder { tapes, cache, runs, notes, values, interner, counters, devices, waiting };
+enum class ForkOrder { tapes, tape, cache, runs, notes, values, interner, counters, devices, waiting };
 
 /// The mutex must live as long as the process.
 void lock_while_forking(std::mutex& mutex, ForkOrder order);
+/// The same for locks of another kind, or more of them than are known now.
+void lock_while_forking(std::function<void()> lock, std::function<void()> unlock, ForkOrder order);
 
 }  // namespace lento

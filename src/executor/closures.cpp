@@ -32,7 +32,7 @@ const CounterId kDropped = counter_id("closure.dropped");
 const TimingId kClosureTime = timing_id("closure");
 
 constexpr std::size_t kDefaultQueue = 100;
-constexpr auto kIdleTime = std::chrono::seconds(3);
+std::atomic<std::int64_t> idle_milliseconds{3000};
 
 constinit thread_local int closure_depth = 0;
 
@@ -66,6 +66,11 @@ class AsyncQueue {
     changed_.notify_all();
   }
 
+  bool has_worker() {
+    const std::lock_guard lock(mutex_);
+    return has_worker_;
+  }
+
   void drain() {
     std::unique_lock lock(mutex_);
     wait_interruptibly(changed_, lock, [this] { return queue_.empty() && !busy_; });
@@ -83,7 +88,7 @@ class AsyncQueue {
 
   void work() {
     std::unique_lock lock(mutex_);
-    while (changed_.wait_for(lock, kIdleTime, [this] { return !queue_.empty(); })) {
+    while (changed_.wait_for(lock, std::chrono::milliseconds(idle_milliseconds), [this] { return !queue_.empty(); })) {
       PendingClosure closure = std::move(queue_.front());
       queue_.pop_front();
       busy_ = true;
@@ -217,6 +222,14 @@ void wait_closures() {
 }
 
 void abandon_closures() { abandoned.store(true); }
+
+void set_closure_idle_time(std::chrono::milliseconds time) { idle_milliseconds = time.count(); }
+
+std::size_t closure_workers() {
+  std::size_t workers = 0;
+  for (DeviceClosures& closures : *all_closures()) workers += closures.async.has_worker() ? 1 : 0;
+  return workers;
+}
 
 bool inside_closure() { return closure_depth > 0; }
 

@@ -3,6 +3,8 @@
 
 #include <lento/closures.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +26,11 @@ void run_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 /// The end of the process does not wait for asynchronous closures. For a front end that has waited as long as it wants,
 /// and whose closures may never return.
 LENTO_API void abandon_closures();
+
+/// How long a worker waits for work before it ends; 3 seconds unless a test is in a hurry.
+LENTO_API void set_closure_idle_time(std::chrono::milliseconds time);
+/// Workers that exist at the moment, of all devices.
+LENTO_API std::size_t closure_workers();
 
 /// True while the calling thread runs a closure: its reads are not surprises.
 bool inside_closure();

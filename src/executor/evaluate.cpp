@@ -124,6 +124,8 @@ bool takes_all(const Tape& tape, const Selection& selection) {
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
 CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
+  CompletionRef completion;
+  std::optional<Graph> saved;
   while (true) {
     Selection selection;
     Tape::Extract extract;
@@ -141,21 +143,39 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
 #endif
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
     check_memory(*plan, extract.graph.sources);
-    std::unique_ptr<Run> run;
-    std::optional<Graph> saved;
+    if (saves_graphs()) saved = extract.graph;
     const NoForkNow no_fork;
+    std::unique_ptr<Run> run;
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
-      if (saves_graphs()) saved = extract.graph;
       if (takes_all(tape, selection) && owned_by_caller(tape)) {
         replay_of(tape.device).remember(TapeImage(tape, extract, selection.outputs, plan));
       }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
-    if (saved) save_graph(*saved, tape.device);
-    return launch(std::move(run));
+    completion = launch(std::move(run));
+    break;
   }
+  if (saved) save_graph(*saved, tape.device);
+  return completion;
+}
+
+/// Runs a tape that the caller has evaluated lately and recognises; null when it does not.
+CompletionRef replay(Tape& tape) {
+  // What has to be looked at more closely takes the longer way.
+  if (!owned_by_caller(tape) || saves_graphs() || memory_is_limited(tape.device)) return {};
+  const NoForkNow no_fork;
+  std::unique_ptr<Run> run;
+  {
+    const TapeGuard guard(tape);
+    TapeImage* image = tape.size() == 0 ? nullptr : replay_of(tape.device).find(tape);
+    if (image == nullptr) return {};
+    image->plan->used.store(true, std::memory_order_relaxed);
+    run = bind_run(tape, *image);
+  }
+  count(kHit);
+  return launch(std::move(run));
 }
 
 void evaluate_one(TensorState& state) {
@@ -202,22 +222,7 @@ void evaluate(std::span<TensorState* const> states) {
 }
 
 CompletionRef evaluate_all(Tape& tape) {
-  {
-    const NoForkNow no_fork;
-    std::unique_ptr<Run> run;
-    {
-      const TapeGuard guard(tape);
-      if (tape.size() == 0) return {};
-      // What has to be looked at more closely takes the longer way.
-      const bool plain = owned_by_caller(tape) && !saves_graphs() && !memory_is_limited(tape.device);
-      if (TapeImage* image = plain ? replay_of(tape.device).find(tape) : nullptr) {
-        count(kHit);
-        image->plan->used.store(true, std::memory_order_relaxed);
-        run = bind_run(tape, *image);
-      }
-    }
-    if (run != nullptr) return launch(std::move(run));
-  }
+  if (CompletionRef launched = replay(tape)) return launched;
   return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
 }
 

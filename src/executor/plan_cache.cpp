@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <optional>
 
 namespace lento {
 
@@ -56,8 +55,8 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   CompilationPtr mine;
   CompilationPtr work;
   std::vector<PlanPtr> others;
-  std::optional<NoForkNow> no_fork(std::in_place);  // from the announcement of a compile to its submission
-  while (true) {
+  while (work == nullptr) {
+    const NoForkNow no_fork;  // a compile that is announced must be submitted
     {
       const std::lock_guard lock(mutex_);
       if (PlanPtr plan = find(graph, device, hash)) {
@@ -71,16 +70,17 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
         work = mine;
       }
     }
-    if (work != nullptr) break;
-    mine = begin(graph, device, hash);  // large graphs are copied without the lock
+    if (work == nullptr) {
+      mine = begin(graph, device, hash);  // large graphs are copied without the lock
+    } else if (work == mine) {
+      // On a worker, so that a caller can be interrupted while it waits.
+      submit(Workers::compile, [this, work] { compile(work); });
+    }
   }
   if (work == mine) {
     count(kMiss);
-    // On a worker, so that a caller can be interrupted while it waits.
-    submit(Workers::compile, [this, work] { compile(work); });
     explain_miss(graph, device, others);
   }
-  no_fork.reset();
   work->done->wait();
   if (work->error) std::rethrow_exception(work->error);
   if (work != mine) count(kHit);

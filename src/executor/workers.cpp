@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
-#include <shared_mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -88,9 +88,12 @@ class Pool {
   bool stopping_ = false;
 };
 
-struct Pools : std::array<Pool, 2> {  // by Workers
-  std::shared_mutex fork;             // shared by NoForkNow, taken for good by a fork
-};
+using Pools = std::array<Pool, 2>;  // by Workers
+
+// A thread that launches announces it and looks whether a fork wants to begin; a fork does it the other way round. No
+// lock: a fork must not wait for ever because some thread or other is always launching.
+std::atomic<bool> forking{false};
+std::atomic<int> launching{0};  // NoForkNow objects that are alive
 
 Pools*& current_pools() {
   static Pools* pools = [] {
@@ -101,14 +104,18 @@ Pools*& current_pools() {
     // and leaves the old ones alone.
     pthread_atfork(
         [] {
-          current_pools()->fork.lock();
+          forking = true;
+          while (launching != 0) std::this_thread::yield();
           for (Pool& pool : *current_pools()) pool.pause();
         },
         [] {
           for (Pool& pool : *current_pools()) pool.resume();
-          current_pools()->fork.unlock();
+          forking = false;
         },
-        [] { current_pools() = new Pools; });
+        [] {
+          current_pools() = new Pools;
+          forking = false;
+        });
     return new Pools;  // never destroyed: late submissions must find them
   }();
   return pools;
@@ -116,8 +123,17 @@ Pools*& current_pools() {
 
 }  // namespace
 
-NoForkNow::NoForkNow() { current_pools()->fork.lock_shared(); }
-NoForkNow::~NoForkNow() { current_pools()->fork.unlock_shared(); }
+NoForkNow::NoForkNow() {
+  (void)current_pools();  // installs what fork() calls
+  while (true) {
+    launching.fetch_add(1);
+    if (!forking) return;
+    launching.fetch_sub(1);
+    while (forking) std::this_thread::yield();
+  }
+}
+
+NoForkNow::~NoForkNow() { launching.fetch_sub(1); }
 
 void submit(Workers pool, std::function<void()> task) noexcept {
   try {

@@ -16,12 +16,30 @@ struct Registry {
   std::mutex mutex;
   std::vector<Tape*> all[kMaxDevices];
   std::vector<Tape*> idle[kMaxDevices];  // whose thread ended; some hold pending records that handles elsewhere name
+
+  /// For fork: the list is locked already. The forking thread is not recording, so its own tapes are free.
+  void lock_all() {
+    for (const std::vector<Tape*>& tapes : all) {
+      for (Tape* tape : tapes) {
+        if (!owned_by_caller(*tape)) tape->lock.lock_visitor();
+      }
+    }
+  }
+  void unlock_all() {
+    for (const std::vector<Tape*>& tapes : all) {
+      for (Tape* tape : tapes) {
+        if (!owned_by_caller(*tape)) tape->lock.unlock_visitor();
+      }
+    }
+  }
 };
 
 Registry& registry() {
   static auto* tapes = [] {
     auto* made = new Registry;  // threads may end while the process exits
     lock_while_forking(made->mutex, ForkOrder::tapes);
+    // A thread that is recording when another one forks would leave its tape locked for ever in the child.
+    lock_while_forking([made] { made->lock_all(); }, [made] { made->unlock_all(); }, ForkOrder::tape);
     return made;
   }();
   return *tapes;

@@ -29,7 +29,7 @@ class Async : public ::testing::Test {
   }
   void TearDown() override {
     gate::open_forever();
-    wait();
+    wait({gated_device()});
     gate::close();
   }
   static Tensor on_gate(std::vector<float> values) {
@@ -115,6 +115,18 @@ TEST_F(Async, E5_NothingIsDonatedWhileAQueuedRunStillReadsIt) {
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{100, 2, 3}));
 }
 
+TEST_F(Async, T6_AValueThatIsStillBeingComputedIsDonatedToTheStepBehindIt) {
+  Tensor x = on_gate({1, 2, 3});
+  const std::uint64_t before = metrics::counter("donation");
+  for (int i = 0; i < 3; ++i) {
+    x[0] = static_cast<float>(i + 5);  // each step overwrites the only copy of what the one before computes
+    step(gated_device());
+  }
+  gate::open(3);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{7, 2, 3}));
+  EXPECT_EQ(metrics::counter("donation"), before + 3);
+}
+
 TEST_F(Async, E1_StepBlocksWhileAsManyStepsAsAllowedAreInFlight) {
   const Options saved = options();
   Options few = saved;
@@ -132,6 +144,7 @@ TEST_F(Async, E1_StepBlocksWhileAsManyStepsAsAllowedAreInFlight) {
     }
     EXPECT_EQ(x.item<float>(), 20);
   });
+  while (metrics::counter("launch.worker") < 2) std::this_thread::yield();
   for (int i = 0; i < 20; ++i) {
     gate::wait_for_arrivals(1);
     gate::open(1);
@@ -160,7 +173,7 @@ TEST_F(Async, E10_EveryWaitCanBeInterruptedAndNothingIsLost) {
   step(gated_device());
   {
     const Interrupting interrupting;
-    EXPECT_THROW(wait(), Interrupted);
+    EXPECT_THROW(wait({gated_device()}), Interrupted);
     EXPECT_THROW((void)y.item<float>(), Interrupted);
   }
   gate::open(1);
@@ -214,7 +227,33 @@ TEST_F(Async, E5_AForkedChildWorks) {
   EXPECT_EQ((x + 5).to_vector<float>(), (std::vector<float>{6, 7}));
 }
 
-TEST_F(Async, AProcessMayExitInTheMiddleOfWork) {
+TEST_F(Async, E5_AChildReadsWhatAnotherThreadWasRecording) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> recorded{0};
+  Tensor theirs;
+  std::thread recorder([&] {
+    Tensor x = tensor({1.0F});
+    theirs = x + 1;
+    // A fork finds the tape locked, or a run about to be launched, as often as not.
+    while (!stop) {
+      x = x * 0.5F;
+      if (++recorded % 10 == 0) eval(x);
+    }
+  });
+  while (recorded < 1000) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(theirs.item<float>() == 2 ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  stop = true;
+  recorder.join();
+}
+
+TEST_F(Async, E5_AProcessMayExitInTheMiddleOfWork) {
   EXPECT_EXIT(
       {
         Tensor x = lento::ones({256, 256});

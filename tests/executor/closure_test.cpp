@@ -3,6 +3,7 @@
 #include <lento/lento.h>
 
 #include "backends/testing/testing.h"
+#include "executor/closures.h"
 
 #include <gtest/gtest.h>
 
@@ -138,6 +139,19 @@ TEST_F(Closures, C3_AsynchronousOnesRunInOrderOnOneWorker) {
   }
 }
 
+TEST_F(Closures, C3_TheWorkerEndsWithoutWorkAndStartsAgain) {
+  set_closure_idle_time(std::chrono::milliseconds(1));
+  int calls = 0;
+  for (int round = 1; round <= 2; ++round) {
+    add_step_closure([&](const std::vector<Tensor>&) { ++calls; }, {}, true);
+    step();
+    wait_closures();
+    EXPECT_EQ(calls, round);
+    while (closure_workers() != 0) std::this_thread::yield();  // a worker that stays hangs the test
+  }
+  set_closure_idle_time(std::chrono::seconds(3));
+}
+
 TEST_F(Closures, C3_AFullQueueBlocksTheSubmitter) {
   ::setenv("LENTO_MAX_ASYNC_QUEUE", "1", 1);
   std::latch release(1);
@@ -263,6 +277,7 @@ TEST_F(Closures, C5_ASubmitterBlockedOnAFullQueueWakesAndRaises) {
 }
 
 TEST_F(Closures, C6_AStepThatRaisesBeforeLaunchKeepsItsClosures) {
+  cache::clear();  // so that there is something to compile
   const float one = 1;
   const Tensor x = from_host(&one, DType::float32, Shape{1}, testing::faulty_device()) * 3;
   int ran = 0;

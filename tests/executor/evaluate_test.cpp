@@ -58,6 +58,7 @@ TEST(Evaluate, E3_AnUnnamedValueThatPendingRecordsNeedIsKeptToo) {
   EXPECT_EQ(dump({z}).find("take_axis"), std::string::npos) << "the shared value would be computed again";
   EXPECT_THROW((void)y.item<float>(), IndexError);
   EXPECT_THROW((void)z.item<float>(), IndexError);
+  EXPECT_THROW(wait(), IndexError);
 }
 
 TEST(Evaluate, E7_OnlyDependentsOfAFailureArePoisoned) {
@@ -69,6 +70,8 @@ TEST(Evaluate, E7_OnlyDependentsOfAFailureArePoisoned) {
   EXPECT_EQ(good.to_vector<float>(), (std::vector<float>{3, 6}));
   EXPECT_THROW((void)mixed.to_vector<float>(), IndexError);
   EXPECT_EQ((good + 1).to_vector<float>(), (std::vector<float>{4, 7}));
+  EXPECT_THROW(wait(), IndexError);
+  EXPECT_NO_THROW(wait());
 }
 
 TEST(Evaluate, SeveralResultsOfOneOpAreComputedTogether) {
