@@ -53,24 +53,31 @@ std::string call_text(const Graph& graph, std::size_t node) {
 
 std::string type_text(const GraphInput& input) { return fmt::format("{}{}", input.dtype, shape_of(input.shape)); }
 
-/// How many leading ops are the same, shapes aside.
-std::size_t common_prefix(const Graph& a, const Graph& b) {
-  const std::size_t most = std::min(a.nodes.size(), b.nodes.size());
-  std::size_t same = 0;
-  while (same < most && a.nodes[same].op == b.nodes[same].op) ++same;
-  return same;
-}
+/// How many ops at the beginning, and how many of the others at the end, are the same; shapes aside.
+struct Overlap {
+  std::size_t first = 0;
+  std::size_t last = 0;
+
+  Overlap(const Graph& a, const Graph& b) {
+    const std::size_t most = std::min(a.nodes.size(), b.nodes.size());
+    while (first < most && a.nodes[first].op == b.nodes[first].op) ++first;
+    while (first + last < most && a.nodes[a.nodes.size() - 1 - last].op == b.nodes[b.nodes.size() - 1 - last].op) {
+      ++last;
+    }
+  }
+};
 
 const Plan* nearest(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached) {
   const Plan* best = nullptr;
   std::pair<std::size_t, std::size_t> best_score{0, 0};
   for (const PlanPtr& plan : cached) {
     if (plan->device != device) continue;
-    const std::size_t size_gap = plan->graph.nodes.size() > graph.nodes.size()
-                                     ? plan->graph.nodes.size() - graph.nodes.size()
-                                     : graph.nodes.size() - plan->graph.nodes.size();
-    const std::pair score{common_prefix(graph, plan->graph), ~size_gap};
-    if (best == nullptr || score > best_score) {
+    const Overlap overlap(graph, plan->graph);
+    const std::size_t same = overlap.first + overlap.last;
+    // The most ops in common, then the fewest that have no counterpart.
+    const std::pair score{same, ~(plan->graph.nodes.size() + graph.nodes.size() - 2 * same)};
+    const bool comparable = same != 0 || plan->graph.nodes.size() == graph.nodes.size();
+    if (comparable && (best == nullptr || score > best_score)) {
       best = plan.get();
       best_score = score;
     }
@@ -95,7 +102,6 @@ std::string describe_inputs(const Graph& now, const Graph& before) {
 std::string describe_node(const Graph& now, const Graph& before, std::size_t i) {
   const Record& a = now.nodes[i];
   const Record& b = before.nodes[i];
-  if (a.op != b.op) return fmt::format("op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
   if (a.attrs != b.attrs)
     return fmt::format("an attribute changed: op {} is {} and was {}", i, call_text(now, i), call_text(before, i));
   const auto x = now.operands(a);
@@ -128,22 +134,25 @@ std::string describe_outputs(const Graph& now, const Graph& before) {
 }  // namespace
 
 std::string describe_difference(const Graph& now, const Graph& before) {
-  const std::size_t same_ops = common_prefix(now, before);
-  const std::size_t most = std::min(now.nodes.size(), before.nodes.size());
-  // With the same ops a new shape of an argument is the cause, and changed attributes and results its consequences.
-  if (same_ops == most) {
-    if (std::string text = describe_inputs(now, before); !text.empty()) return text;
+  const Overlap overlap(now, before);
+  const std::size_t added = now.nodes.size() - overlap.first - overlap.last;
+  const std::size_t removed = before.nodes.size() - overlap.first - overlap.last;
+  if (added != 0 && removed != 0) {
+    return fmt::format("op {} is {} and was {}", overlap.first, call_text(now, overlap.first),
+                       call_text(before, overlap.first));
   }
-  for (std::size_t i = 0; i < std::min(same_ops + 1, most); ++i) {
-    if (std::string text = describe_node(now, before, i); !text.empty()) return text;
+  if (added != 0) {
+    return fmt::format("the step has {} ops and had {}; the first new one is {}", now.nodes.size(), before.nodes.size(),
+                       call_text(now, overlap.first));
   }
-  if (now.nodes.size() > before.nodes.size()) {
-    return fmt::format("the step has {} ops and had {}; the first further one is {}", now.nodes.size(),
-                       before.nodes.size(), call_text(now, most));
-  }
-  if (now.nodes.size() < before.nodes.size()) {
+  if (removed != 0) {
     return fmt::format("the step has {} ops and had {}; the first that is missing is {}", now.nodes.size(),
-                       before.nodes.size(), call_text(before, most));
+                       before.nodes.size(), call_text(before, overlap.first));
+  }
+  // With the same ops a new shape of an argument is the cause, and changed attributes and results its consequences.
+  if (std::string text = describe_inputs(now, before); !text.empty()) return text;
+  for (std::size_t i = 0; i < now.nodes.size(); ++i) {
+    if (std::string text = describe_node(now, before, i); !text.empty()) return text;
   }
   if (std::string text = describe_outputs(now, before); !text.empty()) return text;
   for (std::size_t i = 0; i < std::min(now.scalars.size(), before.scalars.size()); ++i) {
@@ -180,7 +189,7 @@ std::string explain() {
   std::string text;
   if (forgotten != 0) text += fmt::format("{} earlier compiles are not listed.\n", forgotten);
   for (const CompileNote& note : compiles) {
-    text += fmt::format("Compiled a step of {} ops that ends{}: ", note.ops,
+    text += fmt::format("Compiled a step of {} op{} that ends{}: ", note.ops, note.ops == 1 ? "" : "s",
                         note.source.known() ? at(note.source) : " somewhere");
     text += note.difference.empty() ? "nothing like it was in the cache.\n" : note.difference + ".\n";
   }

@@ -1,4 +1,4 @@
-"""The examples of README.md print what README.md says they print."""
+"""The examples of README.md and of the pages in docs/ print what the page says they print."""
 
 from __future__ import annotations
 
@@ -16,15 +16,29 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve()
 
 
-def example(language: str) -> tuple[str, str]:
-    """The code block of this language and the text block that follows it."""
-    found = re.search(rf"```{language}\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    assert found, f"README.md has no {language} example followed by its output"
-    return found[1], found[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_python_example_prints_what_readme_says(tmp_path: Path) -> None:
-    code, expected = example("python")
+def examples(page: Path, language: str) -> list[tuple[str, str]]:
+    """The code blocks of this language, each with the text block that follows it."""
+    return re.findall(rf"```{language}\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", page.read_text(), flags=re.S)
+
+
+PYTHON_EXAMPLES = [
+    pytest.param(code, expected, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, (code, expected) in enumerate(examples(page, "python"))
+]
+
+
+def test_every_python_block_shows_its_output() -> None:
+    for page in PAGES:
+        assert page.read_text().count("```python\n") == len(examples(page, "python")), page.name
+    assert len(PYTHON_EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("code, expected", PYTHON_EXAMPLES)
+def test_python_example_prints_what_the_page_says(code: str, expected: str, tmp_path: Path) -> None:
     program = tmp_path / "example.py"
     program.write_text(code)
     environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
@@ -37,7 +51,7 @@ def test_python_example_prints_what_readme_says(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
 def test_cpp_example_prints_what_readme_says(tmp_path: Path) -> None:
-    code, expected = example("cpp")
+    ((code, expected),) = examples(ROOT / "README.md", "cpp")
     (tmp_path / "example.cpp").write_text(code)
     includes = [f"-I{folder}" for folder in (ROOT / "include", BUILD / "generated", BUILD / "config")]
     library = [f"-L{BUILD / 'lib'}", "-llento", f"-Wl,-rpath,{BUILD / 'lib'}"]
