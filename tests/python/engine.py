@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import lento
@@ -37,6 +37,13 @@ class Counts:
         return counter(name) - self._before.get(name, 0)
 
 
+def settle() -> None:
+    """Everything that was started has ended, and no failure of another test is waiting to be raised."""
+    for device in lento.devices():
+        with suppress(lento.Error):
+            lento.wait(device)
+
+
 @contextmanager
 def closed_gate() -> Iterator[None]:
     """Runs on the device gated:0 wait inside; at the end everything is let through."""
@@ -45,7 +52,7 @@ def closed_gate() -> Iterator[None]:
         yield
     finally:
         _core._gate_open_forever()
-        lento.wait()
+        settle()
         lento.wait_closures()
         _core._gate_close()
 

@@ -1,4 +1,4 @@
-"""C1 to C6: step closures. What depends on the environment is tested in processes of its own."""
+"""C1 to C6: step closures. What depends on the environment is in test_processes.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import lento
 import pytest
-from engine import Counts, check_program, closed_gate, in_thread, ones, run_program
+from engine import Counts, closed_gate, in_thread, ones
 from lento import _core
 
 REFUSED = "Cannot run asynchronous closure due to previously raised exception"
@@ -249,54 +249,6 @@ def test_c3_the_loop_goes_on_while_a_closure_runs() -> None:
     assert seen == [6.0, 12.0, 24.0]
 
 
-QUEUE_PROGRAM = """
-import sys, threading, lento
-entering, release, order = threading.Event(), threading.Event(), []
-def slow(n):
-    release.wait()
-    order.append(n)
-def submit(n):
-    lento.add_step_closure(slow, (n,), run_async=True)
-    lento.step()
-def help():
-    entering.wait()
-    order.append("released")
-    release.set()
-for n in range(3):  # one runs, two wait: the queue is full
-    submit(n)
-threading.Thread(target=help).start()
-sys.setswitchinterval(1000)  # from here on nobody is asked to hand over the GIL
-entering.set()
-submit(3)
-assert order[0] == "released", order
-lento.wait_closures()
-print(order)
-"""
-
-
-def test_c3_submitting_to_a_full_queue_blocks_without_the_gil() -> None:
-    check_program(QUEUE_PROGRAM, "['released', 0, 1, 2, 3]\n", LENTO_MAX_ASYNC_QUEUE="2")
-
-
-BAD_QUEUE_PROGRAM = """
-import lento
-ran = []
-lento.add_step_closure(lambda: ran.append("async"), (), run_async=True)
-lento.add_step_closure(lambda: ran.append("sync"))
-try:
-    lento.step()
-except ValueError as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "", "3x", "1.5"])
-def test_c3_a_queue_limit_that_makes_no_sense_is_an_error(value: str) -> None:
-    done = run_program(BAD_QUEUE_PROGRAM, LENTO_MAX_ASYNC_QUEUE=value)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"LENTO_MAX_ASYNC_QUEUE is '{value}'; it must be a whole number of at least 1" in done.stdout
-
-
 def test_c3_the_worker_ends_without_work_and_starts_again() -> None:
     ran: list[str] = []
     _core._set_closure_idle_time(0)
@@ -410,34 +362,6 @@ def test_c5_closures_still_queued_are_dropped_and_counted() -> None:
     lento.add_step_closure(lambda: None, (), run_async=True)
     with pytest.raises(RuntimeError, match=REFUSED):
         lento.step()
-
-
-BLOCKED_PROGRAM = """
-import threading, lento
-entering, release = threading.Event(), threading.Event()
-def fail():
-    release.wait()
-    raise KeyError("worker")
-def submit(f):
-    lento.add_step_closure(f, (), run_async=True)
-    lento.step()
-submit(fail)
-submit(print)  # the queue of one is full
-threading.Thread(target=lambda: (entering.wait(), release.set())).start()
-entering.set()
-try:
-    submit(print)
-except RuntimeError as error:
-    print(error, repr(error.__cause__))
-ran = []
-submit(lambda: ran.append("works again"))
-lento.wait_closures()
-print(ran, lento.metrics.counter("closure.dropped"))
-"""
-
-
-def test_c5_a_submitter_blocked_on_the_full_queue_wakes_and_raises() -> None:
-    check_program(BLOCKED_PROGRAM, f"{REFUSED} KeyError('worker')\n['works again'] 2\n", LENTO_MAX_ASYNC_QUEUE="1")
 
 
 def test_c5_the_cause_may_be_any_exception() -> None:

@@ -54,7 +54,7 @@ def test_m2_json_is_json() -> None:
 
 
 def test_m2_unknown_format() -> None:
-    with pytest.raises(ValueError, match="'text', 'dot' or 'json'"):
+    with pytest.raises(ValueError, match="'text', 'dot', 'json' or 'backend'"):
         lento.dump(sample(), format="pdf")
     with pytest.raises(TypeError):
         lento.dump(3)

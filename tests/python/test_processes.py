@@ -1,9 +1,11 @@
-"""E5, E10, C3: fork, the end of the interpreter, Ctrl-C, the GIL. In processes of their own: a hang is a failure."""
+"""E5, E10, C3, C5: fork, exit, Ctrl-C, the GIL, full queues. In processes of their own: a hang is a failure."""
 
 from __future__ import annotations
 
 import pytest
-from engine import check_program
+from engine import check_program, run_program
+
+REFUSED = "Cannot run asynchronous closure due to previously raised exception"
 
 GATE = """
 import os, signal, sys, threading
@@ -170,6 +172,84 @@ except KeyboardInterrupt:
 release.set()
 """
     check_program(GATE + program, "interrupted\nran\n")
+
+
+# --- C3, C5: the queue of asynchronous closures, whose length the environment sets ---
+
+QUEUE_PROGRAM = """
+import sys, threading, lento
+entering, release, order = threading.Event(), threading.Event(), []
+def slow(n):
+    release.wait()
+    order.append(n)
+def submit(n):
+    lento.add_step_closure(slow, (n,), run_async=True)
+    lento.step()
+def help():
+    entering.wait()
+    order.append("released")
+    release.set()
+for n in range(3):  # one runs, two wait: the queue is full
+    submit(n)
+threading.Thread(target=help).start()
+sys.setswitchinterval(1000)  # from here on nobody is asked to hand over the GIL
+entering.set()
+submit(3)
+assert order[0] == "released", order
+lento.wait_closures()
+print(order)
+"""
+
+
+def test_c3_submitting_to_a_full_queue_blocks_without_the_gil() -> None:
+    check_program(QUEUE_PROGRAM, "['released', 0, 1, 2, 3]\n", LENTO_MAX_ASYNC_QUEUE="2")
+
+
+BAD_QUEUE_PROGRAM = """
+import lento
+ran = []
+lento.add_step_closure(lambda: ran.append("async"), (), run_async=True)
+lento.add_step_closure(lambda: ran.append("sync"))
+try:
+    lento.step()
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "", "3x", "1.5"])
+def test_c3_a_queue_limit_that_makes_no_sense_is_an_error(value: str) -> None:
+    done = run_program(BAD_QUEUE_PROGRAM, LENTO_MAX_ASYNC_QUEUE=value)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"LENTO_MAX_ASYNC_QUEUE is '{value}'; it must be a whole number of at least 1" in done.stdout
+
+
+BLOCKED_PROGRAM = """
+import threading, lento
+entering, release = threading.Event(), threading.Event()
+def fail():
+    release.wait()
+    raise KeyError("worker")
+def submit(f):
+    lento.add_step_closure(f, (), run_async=True)
+    lento.step()
+submit(fail)
+submit(print)  # the queue of one is full
+threading.Thread(target=lambda: (entering.wait(), release.set())).start()
+entering.set()
+try:
+    submit(print)
+except RuntimeError as error:
+    print(error, repr(error.__cause__))
+ran = []
+submit(lambda: ran.append("works again"))
+lento.wait_closures()
+print(ran, lento.metrics.counter("closure.dropped"))
+"""
+
+
+def test_c5_a_submitter_blocked_on_the_full_queue_wakes_and_raises() -> None:
+    check_program(BLOCKED_PROGRAM, f"{REFUSED} KeyError('worker')\n['works again'] 2\n", LENTO_MAX_ASYNC_QUEUE="1")
 
 
 # --- the end of the interpreter ---

@@ -209,7 +209,7 @@ def test_t9_the_pending_graph_is_bounded() -> None:
         x = lento.zeros((4,))
         for _ in range(5000):
             x = x + 1
-        assert len(lento.live_tensors()) <= 3
+        assert lento.dump(x).count(" = add(") <= 1000
     assert counter("graph.trimmed") > before
     assert x.tolist() == [5000.0] * 4
 
@@ -342,7 +342,7 @@ def test_dropping_a_tensor_returns_its_memory() -> None:
     live = lento.memory()["live"]
     x = lento.asarray(np.zeros(100_000, np.float32))
     y = x + 1
-    lento.eval(y)
+    assert y.item(0) == 1.0
     assert lento.memory()["live"] >= live + 800_000
     del x, y
     assert lento.memory()["live"] <= live + 4096

@@ -1,0 +1,80 @@
+"""lento.options, and the examples in the documentation of the engine's functions."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import lento
+import pytest
+from lento import _core
+
+
+def options_now() -> tuple[Any, ...]:
+    old = _core.set_options(sync="allow", max_pending_nodes=2, max_inflight_steps=1)
+    _core.set_options(**old)
+    return tuple(old.values())
+
+
+def test_options_are_put_back_also_nested_and_after_errors() -> None:
+    start = options_now()
+    assert start == ("allow", 100_000, 16)
+    with lento.options(sync="warn", max_inflight_steps=3):
+        assert options_now() == ("warn", 100_000, 3)
+        with pytest.raises(KeyError), lento.options(sync="error", max_pending_nodes=50):
+            assert options_now() == ("error", 50, 3)
+            raise KeyError
+        assert options_now() == ("warn", 100_000, 3)
+    assert options_now() == start
+    again = lento.options(max_inflight_steps=5)
+    assert options_now() == ("allow", 100_000, 5)
+    for _ in range(2):
+        with again, again:
+            assert options_now() == ("allow", 100_000, 5)
+    assert options_now() == start
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"sync": "never"}, ValueError),
+        ({"sync": 1}, TypeError),
+        ({"max_pending_nodes": 1}, ValueError),
+        ({"max_pending_nodes": 2**40}, ValueError),
+        ({"max_inflight_steps": 0}, ValueError),
+        ({"max_inflight_steps": -1}, ValueError),
+        ({"max_inflight_steps": 2.5}, TypeError),
+        ({"max_inflight_steps": True}, TypeError),
+        ({"unknown": 1}, TypeError),
+    ],
+)
+def test_options_are_checked_before_anything_changes(wrong: dict[str, Any], error: type[Exception]) -> None:
+    start = options_now()
+    right = {"sync": "warn", "max_pending_nodes": 77, "max_inflight_steps": 7}
+    with pytest.raises(error):
+        lento.options(**{**right, **wrong})
+    assert options_now() == start
+
+
+# --- the examples in the documentation ---
+
+DOCUMENTED = [
+    lento,
+    lento.add_step_closure,
+    lento.cache,
+    lento.graph_key,
+    lento.memory,
+    lento.metrics,
+    lento.options,
+    lento.step,
+    lento.wait,
+]
+
+
+@pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
+def test_documented_examples_are_true(thing: Any) -> None:
+    test = doctest.DocTestParser().get_doctest(thing.__doc__, {"lento": lento}, thing.__name__, None, None)
+    assert test.examples
+    output: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=output.append)
+    assert result.failed == 0, "".join(output)
