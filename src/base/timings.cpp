@@ -15,15 +15,14 @@ namespace {
 constexpr std::size_t kMaxTimings = 32;
 
 struct Series {
-  std::mutex mutex;  // guards all but the name
-  std::string name;  // written once, under the registry's lock, before anybody has the id
+  std::string name;
   std::uint64_t count = 0;
   std::uint64_t total = 0;
   std::array<std::uint64_t, kTimingWindow> last{};  // nanoseconds; a ring, at count % kTimingWindow
 };
 
 struct Registry {
-  std::mutex mutex;
+  std::mutex mutex;  // one for all: it is held for some nanoseconds, twice a step
   std::size_t used = 0;
   std::array<Series, kMaxTimings> series;
 };
@@ -32,13 +31,12 @@ Registry& registry() {
   static auto* all = [] {
     auto* made = new Registry;  // threads may still be timed while the process exits
     lock_while_forking(made->mutex, ForkOrder::counters);
-    for (Series& each : made->series) lock_while_forking(each.mutex, ForkOrder::counters);
     return made;
   }();
   return *all;
 }
 
-/// Needs the series' lock.
+/// Needs the registry's lock.
 TimingSummary summarize(const Series& series) {
   const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(series.count, kTimingWindow));
   std::vector<std::uint64_t> sorted(series.last.begin(), series.last.begin() + static_cast<std::ptrdiff_t>(kept));
@@ -65,9 +63,10 @@ TimingId timing_id(std::string_view name) {
 }
 
 void record_timing(TimingId id, std::chrono::nanoseconds duration) {
-  Series& series = registry().series[id];
   const auto nanoseconds = static_cast<std::uint64_t>(duration.count());
-  const std::lock_guard lock(series.mutex);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  Series& series = all.series[id];
   series.last[series.count++ % kTimingWindow] = nanoseconds;
   series.total += nanoseconds;
 }
@@ -77,8 +76,7 @@ std::map<std::string, TimingSummary> timing_summaries() {
   std::map<std::string, TimingSummary> summaries;
   const std::lock_guard lock(all.mutex);
   for (std::size_t i = 0; i < all.used; ++i) {
-    Series& series = all.series[i];
-    const std::lock_guard series_lock(series.mutex);
+    const Series& series = all.series[i];
     if (series.count != 0) summaries[series.name] = summarize(series);
   }
   return summaries;
@@ -88,7 +86,6 @@ void reset_timings() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   for (std::size_t i = 0; i < all.used; ++i) {
-    const std::lock_guard series_lock(all.series[i].mutex);
     all.series[i].count = 0;
     all.series[i].total = 0;
   }

@@ -1,6 +1,7 @@
 #include "executor/plan_cache.h"
 
 #include "base/counters.h"
+#include "base/fail.h"
 #include "base/fork.h"
 #include "base/timings.h"
 #include "base/value.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 
 namespace lento {
 
@@ -27,8 +29,8 @@ constexpr std::size_t kCandidates = 64;  // plans that an explanation looks at
 }  // namespace
 
 struct PlanCache::Compilation {
-  PlanPtr plan;              // everything but the program is there from the start
-  std::exception_ptr error;  // set instead of the program
+  PlanPtr plan;        // everything but the program is there from the start
+  FailureRef failure;  // set instead of the program
   CompletionRef done = Completion::make();
 };
 
@@ -82,7 +84,8 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     explain_miss(graph, device, others);
   }
   work->done->wait();
-  if (work->error) std::rethrow_exception(work->error);
+  // An exception of its own for each thread that waited, with that thread's line.
+  if (work->failure) Error::raise(work->failure->kind, complete_message(work->failure->message));
   if (work != mine) count(kHit);
   return work->plan;
 }
@@ -102,8 +105,12 @@ void PlanCache::compile(const CompilationPtr& work) {
   try {
     plan.program = backend_of(plan.device).compile(plan.graph, plan.device);
     plan.bytes = sizeof(Plan) + graph_bytes(plan.graph) + plan.program->bytes();
-  } catch (...) {
-    work->error = std::current_exception();
+  } catch (const Error& error) {
+    work->failure = Failure::make(error.kind(), error.what(), {});
+  } catch (const std::bad_alloc&) {
+    work->failure = Failure::make(ErrorKind::memory, "out of memory while compiling", {});
+  } catch (const std::exception& error) {
+    work->failure = Failure::make(ErrorKind::backend, error.what(), {});
   }
   const auto duration = std::chrono::steady_clock::now() - start;
   plan.compile_seconds = std::chrono::duration<double>(duration).count();
@@ -111,7 +118,7 @@ void PlanCache::compile(const CompilationPtr& work) {
   {
     const std::lock_guard lock(mutex_);
     std::erase(compiling_, work);
-    if (!work->error) insert(work->plan);
+    if (!work->failure) insert(work->plan);
   }
   work->done->finish();
 }

@@ -254,6 +254,7 @@ TEST_F(Async, E5_AChildReadsWhatAnotherThreadWasRecording) {
 }
 
 TEST_F(Async, E5_AProcessMayExitInTheMiddleOfWork) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, not a fork of this one
   EXPECT_EXIT(
       {
         Tensor x = lento::ones({256, 256});
