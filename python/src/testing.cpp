@@ -52,6 +52,14 @@ void bind_testing(nb::module_& module) {
         gate::wait_for_arrivals(count);
       },
       nb::arg("count"));
+  module.def("_gate_hold_compiles", &gate::hold_compiles, nb::arg("hold"));
+  module.def(
+      "_gate_wait_for_compiles",
+      [](int count) {
+        const WithoutGil without_gil;
+        gate::wait_for_compiles(count);
+      },
+      nb::arg("count"));
   module.def(
       "_inject_fault", [](std::string_view kind, int after) { testing::inject(to_fault(kind), after); },
       nb::arg("kind"), nb::arg("after") = 0);
