@@ -22,7 +22,7 @@ using Line = std::pair<const void*, std::uint32_t>;
 struct Notes {
   std::mutex mutex;
   std::map<Line, std::uint64_t> counts;  // since the last describe_syncs
-  std::set<Line> warned;
+  std::set<std::string> warned;          // lines as text: a front end's positions are finer than lines
 };
 Notes& notes() {
   static auto* all = [] {
@@ -39,21 +39,27 @@ constexpr const char* kAdvice =
     "reading a pending tensor evaluates it here and waits; call lento.step() or lento.eval() earlier, or read it in a "
     "step closure";
 
-/// True the first time for each line.
-bool count_line(const Line& line) {
+void count_line(const Line& line) {
   Notes& all = notes();
   const std::lock_guard lock(all.mutex);
   if (all.counts.size() < kMaxLines || all.counts.contains(line)) ++all.counts[line];
-  return mode.load(std::memory_order_relaxed) == SyncMode::warn && all.warned.size() < kMaxLines &&
-         all.warned.insert(line).second;
+}
+
+/// True the first time for each line.
+bool is_new(const Source& source) {
+  std::string line = to_string(source);  // without the lock: a front end's resolver may need locks of its own
+  Notes& all = notes();
+  const std::lock_guard lock(all.mutex);
+  return all.warned.size() < kMaxLines && all.warned.insert(std::move(line)).second;
 }
 
 }  // namespace
 
 void note_sync(const Source& source) {
-  const bool new_line = count_line({source.unit, source.position});
-  if (mode.load(std::memory_order_relaxed) == SyncMode::error) fail<BackendError>("{}", kAdvice);
-  if (new_line) warn(complete_message(kAdvice));
+  count_line({source.unit, source.position});
+  const SyncMode now = mode.load(std::memory_order_relaxed);
+  if (now == SyncMode::error) fail<BackendError>("{}", kAdvice);
+  if (now == SyncMode::warn && is_new(source)) warn(complete_message(kAdvice));
 }
 
 std::string describe_syncs() {
@@ -63,9 +69,10 @@ std::string describe_syncs() {
     const std::lock_guard lock(all.mutex);
     counts.swap(all.counts);
   }
+  std::map<std::string, std::uint64_t> by_line;
+  for (const auto& [line, times] : counts) by_line[to_string(Source{line.first, line.second, 0})] += times;
   std::string text;
-  for (const auto& [line, times] : counts) {
-    const std::string where = to_string(Source{line.first, line.second, 0});
+  for (const auto& [where, times] : by_line) {
     text += fmt::format("Waited for a value {} time{} at {}.\n", times, times == 1 ? "" : "s",
                         where.empty() ? "an unknown line" : where);
   }

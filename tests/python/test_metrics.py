@@ -277,9 +277,9 @@ def test_m3_a_changed_output_is_named() -> None:
 
 def test_m3_implicit_syncs_are_listed_by_line_with_their_count() -> None:
     for _ in range(3):
-        float((ones(1) * 2).sum())  # waits
+        float((ones(1) * 2).sum()), float(ones(1) + 1)  # waits
     text = lento.explain()
-    assert re.search(rf"3 times.*test_metrics\.py:{line_of('waits')}\.", text)
+    assert re.search(rf"6 times.*test_metrics\.py:{line_of('waits')}\.", text)
     assert "Waited" not in lento.explain()
 
 

@@ -151,6 +151,23 @@ lento.step()
     check_program(program, "")
 
 
+def test_e10_ctrl_c_ends_the_wait_for_closures_at_exit() -> None:
+    """A closure that never ends keeps the process from ending until the user has had enough."""
+    done = run_program("""
+        import os, signal, sys, threading, lento
+        main = threading.get_ident()
+        def endless():
+            while main in sys._current_frames():  # until the main thread runs no Python any more
+                os.sched_yield()
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+        lento.add_step_closure(endless, (), run_async=True)
+        lento.step()
+    """)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "KeyboardInterrupt" in done.stderr
+
+
 def test_exit_with_closures_that_never_ran_is_clean() -> None:
     program = """
 import lento

@@ -356,7 +356,7 @@ def test_e8_warnings_come_once_a_line_with_the_users_line() -> None:
     def read() -> None:
         for _ in range(3):
             float((ones(1) * 2).sum())  # this line
-        bool(ones(1) > 0)  # that line
+        bool(ones(1) > 0), bool(ones(1) < 0)  # that line
 
     with lento.options(sync="warn"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

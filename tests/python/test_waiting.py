@@ -45,6 +45,8 @@ WAITS = {
     "nonzero": "lento.nonzero(x)",
     "unique": "lento.unique_values(x)",
     "mask": "x[x > 0]",
+    "assignment by a mask": "x[x > 0] = gated()",
+    "one_hot": "lento.nn.one_hot(x.astype(lento.int64))",
     "repeat": "lento.repeat(x, x.astype(lento.int64))",
     "wait": "lento.eval(x); lento.wait()",
     "wait for a device": "lento.step('gated'); lento.wait('gated')",
