@@ -66,12 +66,14 @@ PyRef as_sequence(PyObject* object) {
 
 }  // namespace
 
-void Arguments::hold_tensors() {
+std::vector<PyRef> Arguments::hold_tensors() {
+  std::vector<PyRef> held;
   for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
     if (slots_[i] == nullptr || !is_tensor(slots_[i]) || i == rest_index_) continue;  // what is variadic gets copied
-    held_.emplace_back(wrap(Tensor(tensor_of(slots_[i]))));
-    slots_[i] = held_.back().get();
+    held.emplace_back(wrap(Tensor(tensor_of(slots_[i]))));
+    slots_[i] = held.back().get();
   }
+  return held;
 }
 
 bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -422,7 +424,7 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     const PythonSourceScope source;
     if (!blocks(signature)) [[likely]]
       return body(arguments);
-    arguments.hold_tensors();
+    const std::vector<PyRef> held = arguments.hold_tensors();
     const MayBlock may_block;
     return body(arguments);
   } catch (const PythonError&) {

@@ -103,7 +103,8 @@ class Arguments {
   bool bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 
   /// Puts handles of the call's own in the place of the tensors, so that other threads may rebind theirs during it.
-  void hold_tensors();
+  /// They must live while the arguments are used.
+  std::vector<PyRef> hold_tensors();
 
   /// True when the caller gave argument `index` (None counts as given).
   bool given(std::size_t index) const { return slots_[index] != nullptr; }
@@ -171,7 +172,6 @@ class Arguments {
   std::array<PyObject*, kMaxParameters> slots_;  ///< null where left out
   std::span<PyObject* const> rest_;              ///< positional arguments taken by a `tensors` or variadic parameter …
   std::size_t rest_index_ = kMaxParameters;      ///< … and that parameter's index
-  std::vector<PyRef> held_;                      ///< objects made by hold_tensors
 };
 
 using Body = PyObject* (*)(const Arguments&);
