@@ -1,4 +1,4 @@
-// Programs that once behaved differently, as the fuzzer printed them, each with what was wrong.
+// Programs that once behaved differently, from reductions of the fuzzer, each with what was wrong.
 #include "fuzz/program.h"
 
 #include <gtest/gtest.h>
@@ -42,6 +42,7 @@ thread 1
 }
 
 // A plan was made for one line and failed at another: the error named the first.
+// Not as printed: the two lines that share a plan are put into one program.
 TEST(FoundPrograms, Seed13) {
   EXPECT_EQ(difference(parse(R"(
 threads 1

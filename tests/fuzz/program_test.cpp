@@ -24,7 +24,7 @@ namespace {
 #if defined(LENTO_CONSTANT_HASH)
 constexpr std::uint64_t kPrograms = 2'000;  // looking for a plan compares it with every plan there is
 #elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kPrograms = 4'000;  // each takes some ten times as long
+constexpr std::uint64_t kPrograms = 4'000;  // slower, and a test has 600 seconds
 #else
 constexpr std::uint64_t kPrograms = 20'000;
 #endif
