@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 from typing import Any
 
@@ -75,6 +76,8 @@ DOCUMENTED = [
 def test_documented_examples_are_true(thing: Any) -> None:
     test = doctest.DocTestParser().get_doctest(thing.__doc__, {"lento": lento}, thing.__name__, None, None)
     assert test.examples
+    with contextlib.suppress(Exception):
+        lento.wait()  # a failure that some other test left behind is not this example's
     output: list[str] = []
     result = doctest.DocTestRunner().run(test, out=output.append)
     assert result.failed == 0, "".join(output)
