@@ -183,23 +183,33 @@ void evaluate_one(TensorState& state) {
   evaluate(states);
 }
 
-/// Clause T9: drops what nobody needs; when that is not enough, computes the older half.
+/// Clause T9: drops what nobody needs; when that is not enough, computes the older half. When that cannot be compiled,
+/// the op that made the trace too long is not to blame: whoever asks for a value will hear of it, and until then the
+/// trace may double.
 void trim(Tape& tape) {
   {
     const TapeGuard guard(tape);
+    if (tape.size() < tape.trim_again_at) return;
     const std::vector<std::uint8_t> live = tape.mark_live();
     const auto reached = static_cast<std::uint32_t>(std::count(live.begin(), live.end(), 1));
     if (reached <= max_pending_nodes() / 2) {
       tape.rebuild(live, {}, handle_moved);
       return;
     }
+    tape.trim_again_at = tape.size() * 2;
   }
-  evaluate_marked(tape, [](const Tape& t) {
-    std::vector<std::uint8_t> older = t.mark_live();
-    std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
-    return older;
-  });
+  try {
+    evaluate_marked(tape, [](const Tape& t) {
+      std::vector<std::uint8_t> older = t.mark_live();
+      std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
+      return older;
+    });
+  } catch (const Error&) {
+    return;
+  }
   count(kTrimmed);
+  const TapeGuard guard(tape);
+  tape.trim_again_at = 0;
 }
 
 [[maybe_unused]] const bool installed = (set_evaluator({evaluate_one, trim}), true);

@@ -60,6 +60,7 @@ void Tape::set_operands(Record& record, std::span<const OperandRef> operands) {
 
 void Tape::clear() {
   ++version_;
+  trim_again_at = 0;
   size_ = 0;
   live_ = 0;
   scalars_.clear();

@@ -37,6 +37,7 @@ class Tape {
 
   const std::uint8_t device;
   BiasedLock lock;
+  std::uint32_t trim_again_at = 0;  // records before which trimming is not worth another attempt; the executor's
 
   // --- recording ---
 

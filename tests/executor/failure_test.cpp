@@ -130,6 +130,20 @@ TEST_F(Failures, E6_NoMemoryWhenTheStepIsPlannedRaisesAndCanBeRepeated) {
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(1000, 4));
 }
 
+TEST_F(Failures, T9_E6_ATraceThatCannotBeTrimmedGrowsAndNoOpRaises) {
+  const Options saved = options();
+  Options few = saved;
+  few.max_pending_nodes = 100;
+  set_options(few);
+  cache::clear();
+  Tensor x = data({0});
+  testing::inject(Fault::compile);
+  for (int i = 0; i < 150; ++i) EXPECT_NO_THROW(x = x + 1);
+  EXPECT_FALSE(testing::fault_pending()) << "nothing was trimmed";
+  EXPECT_EQ(x.item<float>(), 150);
+  set_options(saved);
+}
+
 TEST_F(Failures, E7_WaitRaisesOnceAndStepNeverRaisesOlderPoison) {
   const Tensor bad = data({1}) + 1;
   testing::inject(Fault::launch);
