@@ -25,3 +25,40 @@ find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)
 target_include_directories(lento_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
 target_link_libraries(lento_xxhash INTERFACE ${XXHASH_LIBRARY})
+
+# LLVM 19: the code generator of the CPU backend. Static, so that a program's own LLVM and this one never meet; what of
+# it is not used is left out. LentoLibrary.cmake hides its symbols.
+add_library(lento_llvm INTERFACE)
+find_program(LLVM_CONFIG NAMES llvm-config-19 HINTS /usr/lib/llvm-19/bin)
+if(NOT LLVM_CONFIG)
+  message(FATAL_ERROR "LLVM 19 is needed; scripts/setup installs it")
+endif()
+function(lento_llvm_config out)
+  execute_process(COMMAND ${LLVM_CONFIG} --link-static ${ARGN} OUTPUT_VARIABLE text OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(text UNIX_COMMAND "${text}")
+  set(${out} ${text} PARENT_SCOPE)
+endfunction()
+lento_llvm_config(include_dir --includedir)
+lento_llvm_config(library_dir --libdir)
+lento_llvm_config(libraries --libs native executionengine runtimedyld scalaropts instcombine)
+lento_llvm_config(system_libraries --system-libs)
+list(TRANSFORM libraries REPLACE "^-l(.*)$" "${library_dir}/lib\\1.a")
+# Asked for by parts of LLVM that nothing here uses.
+list(FILTER system_libraries EXCLUDE REGEX "z3|xml2")
+target_include_directories(lento_llvm SYSTEM INTERFACE ${include_dir})
+target_link_libraries(lento_llvm INTERFACE ${libraries} ${system_libraries})
+
+# oneDNN: matrix products and convolutions of the CPU backend.
+add_library(lento_onednn INTERFACE)
+find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.h)
+find_library(ONEDNN_LIBRARY dnnl)
+if(NOT ONEDNN_INCLUDE_DIR OR NOT ONEDNN_LIBRARY)
+  message(FATAL_ERROR "oneDNN is needed; scripts/setup installs it")
+endif()
+target_include_directories(lento_onednn SYSTEM INTERFACE ${ONEDNN_INCLUDE_DIR})
+target_link_libraries(lento_onednn INTERFACE ${ONEDNN_LIBRARY})
+
+# The OpenMP runtime that oneDNN uses, to tell it that it has one thread; whatever compiler Lento is built with.
+add_library(lento_openmp INTERFACE)
+target_link_libraries(lento_openmp INTERFACE gomp)

@@ -10,6 +10,8 @@ lento_link_layers(lento ${LENTO_LAYERS})
 target_link_libraries(lento PRIVATE Threads::Threads)
 # Calls between exported functions go straight to them instead of through the table that lets programs replace them.
 target_link_options(lento PRIVATE -Wl,-Bsymbolic-functions)
+# Nothing of a static library, such as LLVM, shows outside.
+target_link_options(lento PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
 target_compile_features(lento PUBLIC cxx_std_20)
 target_include_directories(lento PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -1,0 +1,245 @@
+// The loops of a kernel. Values are vectors of `lanes` elements along the last dimension. What does not change along
+// an inner loop is computed outside of it.
+#include "backends/cpu/codegen.h"
+
+#include "backends/cpu/emitter.h"
+#include "backends/cpu/kernel_generator.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+namespace lento::cpu {
+
+using llvm::Value;
+using Kind = Instruction::Kind;
+
+KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, unsigned lanes)
+    : kernel_(kernel),
+      b_(builder),
+      emitter_(builder, lanes),
+      rows_(row_values(kernel)),
+      passes_(passes(kernel)),
+      values_(kernel.body.size(), nullptr) {}
+
+void KernelGenerator::run(Value* frame) {
+  read_frame(frame);
+  find_levels();
+  emit_where([&](std::size_t at) { return levels_[at] == 0; }, {});
+  loop(b_.getInt64(0), rows_count_, b_.getInt64(1), [&](Value* row) {
+    bases_.resize(kernel_.operands.size());
+    for (std::size_t j = 0; j < bases_.size(); ++j) {
+      bases_[j] = b_.CreatePtrAdd(addresses_[j], b_.CreateMul(row, row_strides_[j]));
+    }
+    switch (kernel_.form) {
+      case LoopForm::map:
+        return map_row();
+      case LoopForm::row:
+        return reduce_row();
+      case LoopForm::column:
+        return reduce_columns();
+    }
+  });
+}
+
+void KernelGenerator::read_frame(Value* frame) {
+  llvm::Type* pointer = llvm::PointerType::getUnqual(b_.getContext());
+  llvm::Type* word = b_.getInt64Ty();
+  const auto field = [&](llvm::Type* type, std::size_t offset) {
+    return b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), frame, offset), llvm::Align(8));
+  };
+  const auto element = [&](llvm::Type* type, Value* array, std::size_t j) {
+    return b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt64Ty(), array, j), llvm::Align(8));
+  };
+  Value* addresses = field(pointer, offsetof(CallFrame, addresses));
+  Value* row_strides = field(pointer, offsetof(CallFrame, row_strides));
+  Value* inner_strides = field(pointer, offsetof(CallFrame, inner_strides));
+  Value* reduced_strides = field(pointer, offsetof(CallFrame, reduced_strides));
+  numbers_ = field(pointer, offsetof(CallFrame, numbers));
+  rows_count_ = field(word, offsetof(CallFrame, rows));
+  count_ = field(word, offsetof(CallFrame, count));
+  reduced_ = kernel_.form == LoopForm::column ? field(word, offsetof(CallFrame, reduced)) : count_;
+  for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+    addresses_.push_back(element(pointer, addresses, j));
+    row_strides_.push_back(element(word, row_strides, j));
+    inner_strides_.push_back(nullptr);
+    lane_offsets_.push_back(nullptr);
+    if (inner(j) == InnerStride::any) {
+      inner_strides_[j] = element(word, inner_strides, j);
+      lane_offsets_[j] = emitter_.lane_offsets(inner_strides_[j]);
+    }
+    const bool moves = kernel_.form == LoopForm::column && kernel_.operands[j].moves;
+    reduced_strides_.push_back(moves ? element(word, reduced_strides, j) : nullptr);
+  }
+}
+
+InnerStride KernelGenerator::inner(std::size_t operand) const {
+  const KernelOperandInfo& info = kernel_.operands[operand];
+  if (kernel_.form == LoopForm::row && !info.moves) return InnerStride::zero;
+  // Writing the same element from all lanes would be a race of lanes; there is only one then.
+  if (info.output && info.inner == InnerStride::zero) return InnerStride::any;
+  return info.inner;
+}
+
+/// 0: made of numbers alone; 1: the same along a row; 2: an element value.
+void KernelGenerator::find_levels() {
+  levels_.assign(kernel_.body.size(), 0);
+  for (std::size_t at = 0; at < levels_.size(); ++at) {
+    const Instruction& i = kernel_.body[at];
+    switch (i.kind) {
+      case Kind::load: {
+        const bool still = kernel_.form == LoopForm::map ? inner(i.index) == InnerStride::zero : rows_[at] != 0;
+        levels_[at] = still ? 1 : 2;
+        break;
+      }
+      case Kind::number:
+        break;
+      case Kind::reduce:
+        levels_[at] = 1;
+        break;
+      case Kind::compute:
+      case Kind::cast:
+      case Kind::store:
+        for (unsigned j = 0; j < i.input_count; ++j) levels_[at] = std::max(levels_[at], levels_[i.inputs[j]]);
+        // A store happens where its elements are: of a map at every point, of a row value behind its pass.
+        if (i.kind == Kind::store) {
+          levels_[at] = kernel_.form == LoopForm::map ? 2 : std::max<std::uint8_t>(levels_[at], 1);
+        }
+        break;
+    }
+  }
+}
+
+void KernelGenerator::loop(Value* begin, Value* end, Value* step, const std::function<void(Value*)>& body) {
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  auto* inside = llvm::BasicBlock::Create(context, "loop", function);
+  auto* after = llvm::BasicBlock::Create(context, "done", function);
+  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), inside, after);
+  b_.SetInsertPoint(inside);
+  llvm::PHINode* counter = b_.CreatePHI(b_.getInt64Ty(), 2);
+  counter->addIncoming(begin, before);
+  body(counter);
+  Value* next = b_.CreateAdd(counter, step);
+  counter->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), inside, after);
+  b_.SetInsertPoint(after);
+}
+
+void KernelGenerator::when(Value* condition, const std::function<void()>& body) {
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  auto* inside = llvm::BasicBlock::Create(b_.getContext(), "then", function);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "done", function);
+  b_.CreateCondBr(condition, inside, after);
+  b_.SetInsertPoint(inside);
+  body();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void KernelGenerator::vectors(Value* begin, Value* end, const std::function<void(const Point&)>& body) {
+  const std::uint64_t lanes = emitter_.lanes();
+  // `begin` is 0 or the start of a block, either way a multiple of the lanes.
+  Value* full = b_.CreateAnd(end, b_.getInt64(~(lanes - 1)));
+  loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{i, nullptr, nullptr}); });
+  when(b_.CreateICmpSLT(full, end), [&] { body(Point{full, emitter_.mask_of(b_.CreateSub(end, full)), nullptr}); });
+}
+
+void KernelGenerator::emit_where(const std::function<bool(std::size_t)>& chosen, const Point& point) {
+  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (chosen(at)) emit(at, point);
+  }
+}
+
+Value* KernelGenerator::address(std::size_t operand, const Point& point) {
+  Value* base = bases_[operand];
+  if (point.reduced != nullptr && reduced_strides_[operand] != nullptr) {
+    base = b_.CreatePtrAdd(base, b_.CreateMul(point.reduced, reduced_strides_[operand]));
+  }
+  switch (inner(operand)) {
+    case InnerStride::zero:
+      return base;
+    case InnerStride::one:
+      return b_.CreatePtrAdd(base, b_.CreateMul(point.index, b_.getInt64(size_of(kernel_.operands[operand].dtype))));
+    case InnerStride::any:
+      return b_.CreatePtrAdd(base, b_.CreateMul(point.index, inner_strides_[operand]));
+  }
+  return nullptr;
+}
+
+void KernelGenerator::emit(std::size_t at, const Point& point) {
+  const Instruction& i = kernel_.body[at];
+  switch (i.kind) {
+    case Kind::load:
+      values_[at] = load(i.index, point);
+      break;
+    case Kind::number:
+      values_[at] = emitter_.load_one(i.dtype, b_.CreateConstGEP1_64(b_.getInt8Ty(), numbers_, 16ULL * i.index));
+      break;
+    case Kind::compute: {
+      Value* args[3] = {};
+      for (unsigned j = 0; j < i.input_count; ++j) args[j] = values_[i.inputs[j]];
+      const DType dtype = kernel_.body[i.inputs[i.input_count - 1]].dtype;
+      // Along a column's row neighbouring row values differ.
+      const bool uniform = levels_[at] == 0 || (levels_[at] == 1 && kernel_.form != LoopForm::column);
+      values_[at] = emitter_.compute(i.op, dtype, i.dtype, {args, i.input_count}, uniform);
+      break;
+    }
+    case Kind::cast:
+      values_[at] = emitter_.cast(values_[i.inputs[0]], kernel_.body[i.inputs[0]].dtype, i.dtype);
+      break;
+    case Kind::store:
+      store(i.index, values_[i.inputs[0]], point);
+      break;
+    case Kind::reduce:
+      break;  // the loops do it
+  }
+}
+
+Value* KernelGenerator::load(std::size_t operand, const Point& point) {
+  const DType dtype = kernel_.operands[operand].dtype;
+  Value* pointer = address(operand, point);
+  switch (inner(operand)) {
+    case InnerStride::zero:
+      return emitter_.load_one(dtype, pointer);
+    case InnerStride::one:
+      return emitter_.load(dtype, pointer, point.mask);
+    case InnerStride::any:
+      return emitter_.gather(dtype, pointer, lane_offsets_[operand], point.mask);
+  }
+  return nullptr;
+}
+
+void KernelGenerator::store(std::size_t operand, Value* value, const Point& point) {
+  const DType dtype = kernel_.operands[operand].dtype;
+  Value* pointer = address(operand, point);
+  switch (inner(operand)) {
+    case InnerStride::zero:
+      return emitter_.store_one(dtype, value, pointer);
+    case InnerStride::one:
+      return emitter_.store(dtype, value, pointer, point.mask);
+    case InnerStride::any:
+      return emitter_.scatter(dtype, value, pointer, lane_offsets_[operand], point.mask);
+  }
+}
+
+void KernelGenerator::map_row() {
+  emit_where([&](std::size_t at) { return levels_[at] == 1; }, Point{b_.getInt64(0), nullptr, nullptr});
+  vectors(b_.getInt64(0), count_,
+          [&](const Point& point) { emit_where([&](std::size_t at) { return levels_[at] == 2; }, point); });
+}
+
+void generate(llvm::Module& module, const Kernel& kernel, unsigned lanes) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
+  auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
+  auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kEntryName, module);
+  function->setDoesNotThrow();
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+  KernelGenerator(builder, kernel, lanes).run(function->getArg(0));
+  builder.CreateRetVoid();
+}
+
+}  // namespace lento::cpu

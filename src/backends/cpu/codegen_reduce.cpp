@@ -1,0 +1,253 @@
+// The loops that reduce, in the order of reference/reduction_order.h: the 64 lanes of a block are memory, a vector of
+// them (row kernels) or a vector for each of them (column kernels); the tree over blocks, which few reductions are long
+// enough to need, is a function of this library.
+#include "backends/cpu/kernel_generator.h"
+#include "backends/cpu/loop_symbols.h"
+#include "backends/reference/reduction_order.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+namespace lento::cpu {
+
+using llvm::Value;
+using reference::kReductionBlock;
+using reference::kReductionLanes;
+using Kind = Instruction::Kind;
+
+namespace {
+
+Value* smaller(llvm::IRBuilderBase& b, Value* x, Value* y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
+
+/// The reduction of nothing.
+double empty_value(Op op) { return op == Op::reduce_prod || op == Op::reduce_all ? 1 : 0; }
+
+}  // namespace
+
+std::uint16_t KernelGenerator::last_pass() const {
+  return passes_.empty() ? std::uint16_t{0} : *std::max_element(passes_.begin(), passes_.end());
+}
+
+std::vector<std::uint8_t> KernelGenerator::needed_in(std::uint16_t pass) const {
+  std::vector<std::uint8_t> needed(kernel_.body.size(), 0);
+  for (std::size_t at = needed.size(); at-- > 0;) {
+    const Instruction& i = kernel_.body[at];
+    const bool runs = passes_[at] == pass && (i.kind == Kind::reduce || (i.kind == Kind::store && levels_[at] == 2));
+    if (!runs && needed[at] == 0) continue;
+    needed[at] = levels_[at] == 2 ? 1 : 0;
+    for (unsigned j = 0; j < i.input_count; ++j) {
+      if (levels_[i.inputs[j]] == 2) needed[i.inputs[j]] = 1;
+    }
+  }
+  return needed;
+}
+
+std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::uint16_t pass) {
+  std::vector<Accumulator> result;
+  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+    const Instruction& i = kernel_.body[at];
+    if (i.kind != Kind::reduce || passes_[at] != pass) continue;
+    const unsigned width = kernel_.form == LoopForm::column ? emitter_.lanes() : 1;
+    Accumulator accumulator;
+    accumulator.at = at;
+    accumulator.dtype = accumulator_dtype(i.op, kernel_.body[i.inputs[0]].dtype);
+    const std::size_t bytes = size_of(accumulator.dtype) * width;
+    accumulator.lanes = emitter_.local(bytes * kReductionLanes);
+    accumulator.result = emitter_.local(bytes);
+    accumulator.tree = emitter_.local(block_tree_bytes(width));
+    result.push_back(accumulator);
+  }
+  return result;
+}
+
+void KernelGenerator::emit_row_values(std::uint16_t pass, const Point& point) {
+  emit_where([&](std::size_t at) { return levels_[at] == 1 && passes_[at] == pass; }, point);
+}
+
+Value* KernelGenerator::element_to_combine(const Accumulator& accumulator) {
+  const Instruction& i = kernel_.body[accumulator.at];
+  Value* value = values_[i.inputs[0]];
+  if (!is_bool(accumulator.dtype)) return value;
+  return emitter_.cast(value, kernel_.body[i.inputs[0]].dtype, DType::bool_);
+}
+
+/// The memory of a lane (row kernels) or of a lane of all columns (column kernels).
+Value* KernelGenerator::accumulator_bytes(const Accumulator& accumulator, Value* lane) const {
+  const std::uint64_t width = kernel_.form == LoopForm::column ? emitter_.lanes() : 1;
+  return b_.CreatePtrAdd(accumulator.lanes, b_.CreateMul(lane, b_.getInt64(size_of(accumulator.dtype) * width)));
+}
+
+void KernelGenerator::start_results(const std::vector<Accumulator>& accumulators, unsigned width) {
+  for (const Accumulator& a : accumulators) {
+    Value* empty = emitter_.number(a.dtype, empty_value(kernel_.body[a.at].op));
+    if (width == 1) {
+      emitter_.store_one(a.dtype, empty, a.result);
+    } else {
+      emitter_.store(a.dtype, empty, a.result, nullptr);
+    }
+    b_.CreateStore(b_.getInt64(0), a.tree);
+  }
+}
+
+void KernelGenerator::push_block(const Accumulator& a, unsigned width) {
+  when(b_.CreateICmpSGT(reduced_, b_.getInt64(kReductionBlock)), [&] {
+    llvm::Type* pointer = llvm::PointerType::getUnqual(b_.getContext());
+    auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, b_.getInt64Ty()}, false);
+    llvm::Module* module = b_.GetInsertBlock()->getModule();
+    const std::string name = push_block_symbol(kernel_.body[a.at].op, a.dtype);
+    b_.CreateCall(module->getOrInsertFunction(name, signature), {a.tree, a.result, b_.getInt64(width)});
+  });
+}
+
+void KernelGenerator::finish_results(const std::vector<Accumulator>& accumulators, unsigned width) {
+  for (const Accumulator& a : accumulators) {
+    const Instruction& i = kernel_.body[a.at];
+    when(b_.CreateICmpSGT(reduced_, b_.getInt64(kReductionBlock)), [&] {
+      llvm::Type* pointer = llvm::PointerType::getUnqual(b_.getContext());
+      auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, b_.getInt64Ty()}, false);
+      llvm::Module* module = b_.GetInsertBlock()->getModule();
+      const std::string name = finish_blocks_symbol(i.op, a.dtype);
+      b_.CreateCall(module->getOrInsertFunction(name, signature), {a.tree, a.result, b_.getInt64(width)});
+    });
+    Value* result = width == 1 ? emitter_.load_one(a.dtype, a.result) : emitter_.load(a.dtype, a.result, nullptr);
+    values_[a.at] = emitter_.rounded(i.dtype, result);
+  }
+}
+
+// ---- Rows: the last dimension is reduced.
+
+void KernelGenerator::reduce_row() {
+  const Point start{b_.getInt64(0), nullptr, nullptr};
+  emit_row_values(0, start);
+  for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
+    const std::vector<std::uint8_t> needed = needed_in(pass);
+    const std::vector<Accumulator> accumulators = accumulators_of(pass);
+    const auto emit_elements = [&](const Point& point) {
+      emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
+    };
+    if (!accumulators.empty()) {
+      row_pass(needed, accumulators);
+    } else if (std::find(needed.begin(), needed.end(), 1) != needed.end()) {
+      vectors(b_.getInt64(0), count_, emit_elements);
+    }
+    emit_row_values(static_cast<std::uint16_t>(pass + 1), start);
+  }
+}
+
+void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators) {
+  start_results(accumulators, 1);
+  loop(b_.getInt64(0), count_, b_.getInt64(kReductionBlock), [&](Value* block) {
+    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), count_);
+    for (const Accumulator& a : accumulators) {
+      Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
+      for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
+        emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
+      }
+    }
+    vectors(block, end, [&](const Point& point) {
+      emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
+      for (const Accumulator& a : accumulators) {
+        const Op op = kernel_.body[a.at].op;
+        Value* element = element_to_combine(a);
+        if (point.mask != nullptr)
+          element = emitter_.select(a.dtype, point.mask, element, emitter_.identity(op, a.dtype));
+        Value* lanes = accumulator_bytes(a, b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)));
+        Value* sum = emitter_.combine(op, a.dtype, emitter_.load(a.dtype, lanes, nullptr), element);
+        emitter_.store(a.dtype, sum, lanes, nullptr);
+      }
+    });
+    for (const Accumulator& a : accumulators) {
+      fold_row_block(a);
+      push_block(a, 1);
+    }
+  });
+  finish_results(accumulators, 1);
+}
+
+void KernelGenerator::fold_row_block(const Accumulator& a) {
+  const Op op = kernel_.body[a.at].op;
+  std::vector<Value*> vectors;
+  for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
+    vectors.push_back(emitter_.load(a.dtype, accumulator_bytes(a, b_.getInt64(lane)), nullptr));
+  }
+  for (std::size_t half = vectors.size() / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) vectors[i] = emitter_.combine(op, a.dtype, vectors[i], vectors[i + half]);
+  }
+  Value* value = vectors[0];
+  for (unsigned half = emitter_.lanes() / 2; half > 0; half /= 2) {
+    value = emitter_.combine(op, a.dtype, value, emitter_.shift_down(a.dtype, value, half));
+  }
+  emitter_.store_one(a.dtype, value, a.result);
+}
+
+// ---- Columns: the last dimension but one is reduced, a vector of columns at a time.
+
+void KernelGenerator::reduce_columns() {
+  loop(b_.getInt64(0), count_, b_.getInt64(emitter_.lanes()), [&](Value* first) {
+    // One body for whole and partial vectors: there is much of it.
+    const Point column{first, emitter_.mask_of(b_.CreateSub(count_, first)), nullptr};
+    emit_row_values(0, column);
+    for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
+      const std::vector<std::uint8_t> needed = needed_in(pass);
+      const std::vector<Accumulator> accumulators = accumulators_of(pass);
+      if (!accumulators.empty()) {
+        column_pass(needed, accumulators, column);
+      } else if (std::find(needed.begin(), needed.end(), 1) != needed.end()) {
+        loop(b_.getInt64(0), reduced_, b_.getInt64(1), [&](Value* k) {
+          emit_where([&](std::size_t at) { return needed[at] != 0; }, Point{column.index, column.mask, k});
+        });
+      }
+      emit_row_values(static_cast<std::uint16_t>(pass + 1), column);
+    }
+  });
+}
+
+void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators,
+                                  const Point& column) {
+  Value* one = b_.getInt64(1);
+  start_results(accumulators, emitter_.lanes());
+  loop(b_.getInt64(0), reduced_, b_.getInt64(kReductionBlock), [&](Value* block) {
+    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_);
+    Value* used = smaller(b_, b_.CreateSub(end, block), b_.getInt64(kReductionLanes));
+    loop(b_.getInt64(0), used, one, [&](Value* lane) {
+      for (const Accumulator& a : accumulators) {
+        emitter_.store(a.dtype, emitter_.identity(kernel_.body[a.at].op, a.dtype), accumulator_bytes(a, lane), nullptr);
+      }
+    });
+    loop(block, end, one, [&](Value* k) {
+      emit_where([&](std::size_t at) { return needed[at] != 0; }, Point{column.index, column.mask, k});
+      for (const Accumulator& a : accumulators) {
+        Value* lane = accumulator_bytes(a, b_.CreateAnd(k, b_.getInt64(kReductionLanes - 1)));
+        Value* so_far = emitter_.load(a.dtype, lane, nullptr);
+        emitter_.store(a.dtype, emitter_.combine(kernel_.body[a.at].op, a.dtype, so_far, element_to_combine(a)), lane,
+                       nullptr);
+      }
+    });
+    for (const Accumulator& a : accumulators) {
+      fold_column_block(a, used);
+      push_block(a, emitter_.lanes());
+    }
+  });
+  finish_results(accumulators, emitter_.lanes());
+}
+
+void KernelGenerator::fold_column_block(const Accumulator& a, Value* used) {
+  const Op op = kernel_.body[a.at].op;
+  for (std::int64_t half = kReductionLanes / 2; half > 0; half /= 2) {
+    // Lanes i < half for which lane i + half exists: `used` may be less than all, but is more than half of what is
+    // left only if there is something to fold.
+    Value* left = smaller(b_, used, b_.getInt64(2 * half));
+    loop(b_.getInt64(0), b_.CreateSub(left, b_.getInt64(half)), b_.getInt64(1), [&](Value* lane) {
+      Value* low = accumulator_bytes(a, lane);
+      Value* high = accumulator_bytes(a, b_.CreateAdd(lane, b_.getInt64(half)));
+      Value* folded =
+          emitter_.combine(op, a.dtype, emitter_.load(a.dtype, low, nullptr), emitter_.load(a.dtype, high, nullptr));
+      emitter_.store(a.dtype, folded, low, nullptr);
+    });
+  }
+  emitter_.store(a.dtype, emitter_.load(a.dtype, a.lanes, nullptr), a.result, nullptr);
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,106 @@
+// Emitter: LLVM code for single operations on vectors of `lanes` elements. codegen.cpp puts the loops around them.
+//
+// A value in registers is a vector: of i1 for bool, of integers, of float or double. float16 and bfloat16 are held as
+// float, always rounded to what their dtype can represent. In memory a bool is a byte and a 16-bit float is 16 bits. A
+// complex number is two neighbouring elements of a vector twice as long, in registers as in memory.
+//
+// Nothing here may trap, whatever the lanes hold: the last lanes of a row that does not fill a vector hold anything.
+#pragma once
+
+#include <lento/dtype.h>
+
+#include "ir/op.gen.h"
+
+#include <span>
+
+namespace llvm {
+class AllocaInst;
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace lento::cpu {
+
+/// The dtype that a reduction accumulates in: float32 for 16-bit floats, bool for any and all.
+DType accumulator_dtype(Op op, DType input);
+
+class Emitter {
+ public:
+  /// `builder` stands in the entry block of the function.
+  Emitter(llvm::IRBuilderBase& builder, unsigned lanes);
+
+  unsigned lanes() const { return lanes_; }
+
+  // ---- Memory (emitter_memory.cpp). A mask of null means all lanes.
+
+  /// Elements that lie next to each other.
+  llvm::Value* load(DType dtype, llvm::Value* pointer, llvm::Value* mask);
+  void store(DType dtype, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask);
+  /// Elements at `pointer` + `offsets` (a vector of i64, in bytes). A masked lane reads the first one.
+  llvm::Value* gather(DType dtype, llvm::Value* pointer, llvm::Value* offsets, llvm::Value* mask);
+  void scatter(DType dtype, llvm::Value* value, llvm::Value* pointer, llvm::Value* offsets, llvm::Value* mask);
+  /// One element, in all lanes.
+  llvm::Value* load_one(DType dtype, llvm::Value* pointer);
+  /// Lane 0.
+  void store_one(DType dtype, llvm::Value* value, llvm::Value* pointer);
+  /// The first `count` lanes.
+  llvm::Value* mask_of(llvm::Value* count);
+  /// `stride` (an i64) times 0, 1, 2, ….
+  llvm::Value* lane_offsets(llvm::Value* stride);
+  /// Memory of the function for `bytes`, for as long as it runs.
+  llvm::Value* local(std::uint64_t bytes);
+
+  // ---- Operations.
+
+  /// Elementwise `op` of operands of `dtype`, giving `result`. When all lanes are known to be equal, `uniform` saves
+  /// work.
+  llvm::Value* compute(Op op, DType dtype, DType result, std::span<llvm::Value* const> args, bool uniform);
+  /// As Op::astype (emitter_cast.cpp).
+  llvm::Value* cast(llvm::Value* value, DType from, DType to);
+
+  // ---- Reductions, on values of the accumulator's dtype.
+
+  llvm::Value* combine(Op reduction, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// What changes nothing when combined.
+  llvm::Value* identity(Op reduction, DType dtype);
+  /// Lane i becomes lane i + `distance`, for i < `distance`; the others are anything.
+  llvm::Value* shift_down(DType dtype, llvm::Value* value, unsigned distance);
+  llvm::Value* select(DType dtype, llvm::Value* mask, llvm::Value* a, llvm::Value* b);
+  llvm::Value* number(DType dtype, double value);
+
+  /// The value rounded to a 16-bit float dtype; other dtypes have no need of it.
+  llvm::Value* rounded(DType dtype, llvm::Value* value);
+
+ private:
+  /// Registers: the vector's type, and how many elements it has for each lane.
+  llvm::Type* type(DType dtype) const;
+  llvm::Type* memory_type(DType dtype) const;
+  llvm::Type* memory_vector(DType dtype) const;
+  static unsigned parts(DType dtype) { return is_complex(dtype) ? 2 : 1; }
+  llvm::Value* to_memory(DType dtype, llvm::Value* value);
+  llvm::Value* from_memory(DType dtype, llvm::Value* value);
+  llvm::Value* widened(DType dtype, llvm::Value* mask);
+  llvm::Value* first_lane(DType dtype, llvm::Value* value);
+
+  llvm::Value* compute_bool(Op op, std::span<llvm::Value* const> args);
+  llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);
+  llvm::Value* compute_float(Op op, std::span<llvm::Value* const> args);
+  llvm::Value* compute_complex(Op op, std::span<llvm::Value* const> args);
+  llvm::Value* divide_integers(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
+  /// The reference backend's loop for this op.
+  llvm::Value* call_loop(Op op, DType dtype, DType result, std::span<llvm::Value* const> args, bool uniform);
+
+  llvm::Value* double_to_half(DType to, llvm::Value* value);
+  llvm::Value* wide_integer_to_double(DType from, llvm::Value* value);
+  llvm::Value* float_to_integer(DType to, llvm::Value* value);
+
+  llvm::IRBuilderBase& b_;
+  unsigned lanes_;
+  llvm::Value* scratch_ = nullptr;   // operands and result of call_loop: four vectors of 16-byte elements
+  llvm::Value* pointers_ = nullptr;  // to the operands
+  llvm::Value* strides_ = nullptr;   // all 1
+};
+
+}  // namespace lento::cpu

@@ -1,0 +1,70 @@
+// From a kernel to machine code: object code in memory, which may be kept, and from it code that runs.
+#pragma once
+
+#include "compiler/kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lento::cpu {
+
+/// How much work goes into the code. Results have the same bits.
+enum class Tier : std::uint8_t {
+  zero,  // at once: straight to code
+  one,   // for kernels that run often
+};
+
+/// The instruction set that code is for; it decides how long vectors are, and not one bit of a result.
+enum class Isa : std::uint8_t {
+  avx2,    // x86-64-v3
+  avx512,  // x86-64-v4
+};
+
+/// The best this processor has. Throws BackendError when it has not even AVX2.
+Isa host_isa();
+
+/// Whether kernels may have this elementwise op computed in `dtype`, or this reduction over elements of it. Refused are
+/// products of complex numbers along a dimension, arg_max and arg_min; every elementwise op in every dtype it is
+/// defined for is taken, and so is every cast.
+bool supports(Op op, DType dtype);
+/// Whether every instruction is supported.
+bool can_generate(const Kernel& kernel);
+
+/// The entry point of generated code does one dimension of the outer ones and everything inside.
+struct CallFrame;
+
+/// Loaded code. May run on many threads at once.
+class KernelCode {
+ public:
+  ~KernelCode();
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  /// Does the points of `range`. Addresses may be anything when there are none.
+  void run(const KernelArguments& arguments, const KernelRange& range) const;
+  /// Bytes of memory the code takes.
+  std::size_t code_bytes() const;
+
+ private:
+  friend std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
+  struct Loaded;
+  explicit KernelCode(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+/// The object code (ELF) of a kernel for which can_generate() holds; it holds no addresses of this process.
+/// Thread-safe.
+std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa = host_isa());
+/// The code of an object that compile_object made for this kernel. Throws BackendError when it is damaged.
+std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
+/// Both.
+std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa = host_isa());
+
+/// For people: the LLVM code before any pass, and the assembly.
+std::string llvm_text(const Kernel& kernel, Isa isa = host_isa());
+std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());
+
+}  // namespace lento::cpu

@@ -1,0 +1,90 @@
+// KernelGenerator: writes one kernel's function. codegen.cpp has the loops of maps and what all forms share,
+// codegen_reduce.cpp the loops that reduce.
+#pragma once
+
+#include "backends/cpu/emitter.h"
+#include "compiler/kernel.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lento::cpu {
+
+class KernelGenerator {
+ public:
+  KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, unsigned lanes);
+  /// Writes everything between the entry of the function and its return.
+  void run(llvm::Value* frame);
+
+ private:
+  /// Where code works: a vector of elements along the last dimension.
+  struct Point {
+    llvm::Value* index = nullptr;    // of the first lane, along the last dimension
+    llvm::Value* mask = nullptr;     // the lanes that exist; null means all
+    llvm::Value* reduced = nullptr;  // the position along the reduced dimension of a column kernel
+  };
+
+  /// A reduction while its pass is written.
+  struct Accumulator {
+    std::size_t at = 0;             // the instruction
+    DType dtype = DType::float32;   // of what is combined
+    llvm::Value* lanes = nullptr;   // memory: the 64 lanes of a block
+    llvm::Value* result = nullptr;  // memory: of the block, in the end of all
+    llvm::Value* tree = nullptr;    // memory: the BlockTree
+  };
+
+  void read_frame(llvm::Value* frame);
+  void find_levels();
+  InnerStride inner(std::size_t operand) const;
+
+  /// for (i = begin; i < end; i += step) body(i)
+  void loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::function<void(llvm::Value*)>& body);
+  void when(llvm::Value* condition, const std::function<void()>& body);
+  /// Whole vectors from `begin`, and what is left before `end` with a mask: the body is written twice.
+  void vectors(llvm::Value* begin, llvm::Value* end, const std::function<void(const Point&)>& body);
+
+  void emit_where(const std::function<bool(std::size_t)>& chosen, const Point& point);
+  void emit(std::size_t at, const Point& point);
+  llvm::Value* address(std::size_t operand, const Point& point);
+  llvm::Value* load(std::size_t operand, const Point& point);
+  void store(std::size_t operand, llvm::Value* value, const Point& point);
+
+  void map_row();
+  void reduce_row();
+  void reduce_columns();
+  /// Element values that the reductions and stores of a pass are made of.
+  std::vector<std::uint8_t> needed_in(std::uint16_t pass) const;
+  std::vector<Accumulator> accumulators_of(std::uint16_t pass);
+  std::uint16_t last_pass() const;
+  /// Row values, and stores of them, that are known when `pass` begins and were not before.
+  void emit_row_values(std::uint16_t pass, const Point& point);
+  llvm::Value* element_to_combine(const Accumulator& accumulator);
+  llvm::Value* accumulator_bytes(const Accumulator& accumulator, llvm::Value* lane) const;
+  void row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators);
+  void column_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators,
+                   const Point& column);
+  void start_results(const std::vector<Accumulator>& accumulators, unsigned width);
+  void fold_row_block(const Accumulator& accumulator);
+  void fold_column_block(const Accumulator& accumulator, llvm::Value* used);
+  void push_block(const Accumulator& accumulator, unsigned width);
+  void finish_results(const std::vector<Accumulator>& accumulators, unsigned width);
+
+  const Kernel& kernel_;
+  llvm::IRBuilderBase& b_;
+  Emitter emitter_;
+  std::vector<std::uint8_t> rows_;
+  std::vector<std::uint16_t> passes_;
+  std::vector<std::uint8_t> levels_;
+  std::vector<llvm::Value*> values_;  // of the instructions, as last emitted
+
+  llvm::Value* numbers_ = nullptr;
+  llvm::Value* rows_count_ = nullptr;
+  llvm::Value* count_ = nullptr;
+  llvm::Value* reduced_ = nullptr;                                                       // number of reduced elements
+  std::vector<llvm::Value*> addresses_, row_strides_, inner_strides_, reduced_strides_;  // one an operand
+  std::vector<llvm::Value*> lane_offsets_;                                               // of operands with any stride
+  std::vector<llvm::Value*> bases_;  // of operands, in the current row
+};
+
+}  // namespace lento::cpu
