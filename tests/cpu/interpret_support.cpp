@@ -1,0 +1,169 @@
+// Interpreting kernels: each value at each point, one call of a reference loop at a time.
+#include "cpu/interpret.h"
+
+#include "backends/reference/arithmetic.h"
+#include "backends/reference/array.h"
+#include "backends/reference/reduction_order.h"
+#include "base/dispatch.h"
+#include "reference/kernels.gen.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace lento::testing {
+
+namespace {
+
+using Kind = Instruction::Kind;
+
+/// One element of any dtype.
+struct Element {
+  alignas(16) std::byte bytes[16] = {};
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Kernel& kernel, const KernelArguments& arguments)
+      : kernel_(kernel), arguments_(arguments), position_(kernel.dims, 0) {
+    if (kernel.form == LoopForm::row) reduced_ = kernel.dims - 1U;
+    if (kernel.form == LoopForm::column) reduced_ = kernel.dims - 2U;
+  }
+
+  void run() {
+    const std::span<const std::int64_t> sizes(arguments_.sizes, kernel_.dims);
+    std::vector<std::int64_t> outer(sizes.begin(), sizes.end());
+    if (kernel_.form != LoopForm::map) outer[reduced_] = 1;
+    reference::for_each_position(outer, [&](std::int64_t, const auto& position) {
+      for (std::size_t d = 0; d < position_.size(); ++d) position_[d] = position[d];
+      known_.assign(kernel_.body.size(), 0);
+      reductions_.assign(kernel_.body.size(), {});
+      for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+        const Instruction& i = kernel_.body[at];
+        if (i.kind == Kind::reduce) reductions_[at] = reduce(i);
+        if (i.kind == Kind::store) store(i);
+      }
+    });
+  }
+
+ private:
+  void store(const Instruction& i) {
+    const bool all = kernel_.form != LoopForm::map && kernel_.operands[i.index].moves;
+    const std::int64_t count = all ? arguments_.sizes[reduced_] : 1;
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (all) move_to(k);
+      const Element value = evaluate(i.inputs[0]);
+      std::memcpy(address(i.index), value.bytes, size_of(i.dtype));
+    }
+    if (all) move_to(0);
+  }
+
+  void move_to(std::int64_t k) {
+    position_[reduced_] = k;
+    known_.assign(kernel_.body.size(), 0);
+  }
+
+  Element reduce(const Instruction& i) {
+    const std::int64_t count = arguments_.sizes[reduced_];
+    const auto at = [&](std::int64_t k) {
+      move_to(k);
+      const Element value = evaluate(i.inputs[0]);
+      move_to(0);
+      return value;
+    };
+    Element result;
+    dispatch(kernel_.body[i.inputs[0]].dtype, [&]<class T>() {
+      const auto load = [&](std::int64_t k) {
+        T value;
+        std::memcpy(static_cast<void*>(&value), at(k).bytes, sizeof(T));
+        return reference::widen(value);
+      };
+      const auto give = [&](auto value) { std::memcpy(result.bytes, &value, sizeof(value)); };
+      if (i.op == Op::reduce_any || i.op == Op::reduce_all) {
+        const bool wanted = i.op == Op::reduce_any;
+        bool found = false;
+        for (std::int64_t k = 0; k < count; ++k) found |= reference::is_nonzero(load(k)) == wanted;
+        return give(found == wanted);
+      }
+      const auto with = [&](auto combine, int empty) {
+        give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reference::reduce_in_order(count, load, combine)));
+      };
+      if (i.op == Op::reduce_sum) with(reference::Add{}, 0);
+      if (i.op == Op::reduce_prod) with(reference::Multiply{}, 1);
+      if (i.op == Op::reduce_max) with(reference::Maximum{}, 0);
+      if (i.op == Op::reduce_min) with(reference::Minimum{}, 0);
+    });
+    return result;
+  }
+
+  /// The value of an instruction at the current position.
+  Element evaluate(std::size_t at) {
+    if (known_[at] == 0) {
+      const Element value = evaluate_anew(at);
+      if (values_.size() < known_.size()) values_.resize(known_.size());
+      values_[at] = value;
+      known_[at] = 1;
+    }
+    return values_[at];
+  }
+
+  Element evaluate_anew(std::size_t at) {
+    const Instruction& i = kernel_.body[at];
+    Element result;
+    switch (i.kind) {
+      case Kind::load:
+        std::memcpy(result.bytes, address(i.index), size_of(i.dtype));
+        break;
+      case Kind::number:
+        std::memcpy(result.bytes, static_cast<const std::byte*>(arguments_.numbers) + 16 * i.index, size_of(i.dtype));
+        break;
+      case Kind::compute: {
+        Element inputs[3];
+        const void* pointers[3] = {};
+        const std::int64_t strides[3] = {};
+        for (unsigned j = 0; j < i.input_count; ++j) {
+          inputs[j] = evaluate(i.inputs[j]);
+          pointers[j] = inputs[j].bytes;
+        }
+        const DType dtype = kernel_.body[i.inputs[i.input_count - 1]].dtype;
+        reference::find_elementwise(i.op, dtype)(1, result.bytes, pointers, strides);
+        break;
+      }
+      case Kind::cast: {
+        Element input = evaluate(i.inputs[0]);
+        const Shape one{1};
+        reference::astype(reference::Array(result.bytes, i.dtype, one),
+                          reference::Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
+        break;
+      }
+      case Kind::reduce:
+        return reductions_[at];
+      case Kind::store:
+        break;
+    }
+    return result;
+  }
+
+  std::byte* address(std::size_t operand) const {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < position_.size(); ++d) {
+      offset += position_[d] * arguments_.strides[operand * kernel_.dims + d];
+    }
+    const auto bytes = static_cast<std::int64_t>(size_of(kernel_.operands[operand].dtype));
+    return static_cast<std::byte*>(arguments_.addresses[operand]) + offset * bytes;
+  }
+
+  const Kernel& kernel_;
+  const KernelArguments& arguments_;
+  std::vector<std::int64_t> position_;
+  std::size_t reduced_ = 0;
+  std::vector<Element> reductions_;
+  std::vector<Element> values_;      // at the current position,
+  std::vector<std::uint8_t> known_;  // where they have been computed
+};
+
+}  // namespace
+
+void interpret(const Kernel& kernel, const KernelArguments& arguments) { Interpreter(kernel, arguments).run(); }
+
+}  // namespace lento::testing

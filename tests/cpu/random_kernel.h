@@ -1,0 +1,50 @@
+// Random kernels with memory to run them on.
+#pragma once
+
+#include "compiler/kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace lento::testing {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t limit);
+
+/// A kernel and the arguments of a call: the memory of operands has gaps where strides leave them, and ends that
+/// nothing may write to.
+struct KernelCall {
+  Kernel kernel;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+  std::vector<std::byte> numbers;
+  std::vector<std::vector<std::byte>> memory;  // one an operand
+  std::vector<std::int64_t> starts;            // the element at position 0, …, 0, one an operand
+
+  /// Arguments whose addresses, kept in `addresses`, point into `on`.
+  KernelArguments arguments(std::vector<std::vector<std::byte>>& on, std::vector<void*>& addresses) const;
+  KernelRange whole() const;
+};
+
+struct KernelChoice {
+  LoopForm form = LoopForm::map;
+  std::vector<DType> dtypes;  // of inputs
+  std::size_t steps = 8;      // operations
+  std::int64_t length = 100;  // of the last dimension, or of the reduced one
+};
+
+/// A kernel of ops whose results are the same bits on every backend.
+KernelCall random_kernel(Random& random, const KernelChoice& choice);
+
+/// A kernel of one pass over `length` elements that does everything there is in this dtype: each elementwise op on
+/// loaded values, and each cast.
+KernelCall every_op(Random& random, DType dtype, std::int64_t length);
+KernelCall every_cast(Random& random, DType from, std::int64_t length);
+
+/// The first element in which the memory of an operand differs, or -1. All nans are equal.
+std::int64_t first_difference(DType dtype, const std::vector<std::byte>& a, const std::vector<std::byte>& b);
+
+}  // namespace lento::testing
