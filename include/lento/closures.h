@@ -17,9 +17,10 @@ namespace lento {
 using StepClosure = std::function<void(const std::vector<Tensor>&)>;
 
 /// Calls f(args) after the device's next step. The args are snapshots and are computed by that step. Synchronous
-/// closures run on the stepping thread, in the order added, before step() returns; asynchronous ones run in order on one
-/// worker thread a device. Reading an argument waits for it, computes nothing more and is not counted as a sync.
-LENTO_API void add_step_closure(StepClosure f, std::vector<Tensor> args = {}, bool run_async = false, Device device = {});
+/// closures run on the stepping thread, in the order added, before step() returns; asynchronous ones run in order on
+/// one worker thread a device. Reading an argument waits for it, computes nothing more and is not counted as a sync.
+LENTO_API void add_step_closure(StepClosure f, std::vector<Tensor> args = {}, bool run_async = false,
+                                Device device = {});
 
 /// Runs the closures added since the last step now, as step() does after launching.
 LENTO_API void run_step_closures(Device device = {});

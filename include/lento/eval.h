@@ -78,8 +78,12 @@ LENTO_API Options options();
 /// Throws ValueError for values that make no sense.
 LENTO_API void set_options(const Options& options);
 
+enum class WarningKind : std::uint8_t {
+  sync,   // a read forced an evaluation (SyncMode::warn)
+  other,  // something the user asked for cannot be done, and the work goes on without it
+};
 /// Where warnings go, by default to the standard error stream. The handler may throw; then the call that warned does.
-using WarningHandler = void (*)(const std::string& message);
+using WarningHandler = void (*)(WarningKind kind, const std::string& message);
 LENTO_API void set_warning_handler(WarningHandler handler);
 
 }  // namespace lento

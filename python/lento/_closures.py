@@ -18,7 +18,7 @@ def _rebuild_tuple(old: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...
     return made
 
 
-def _snapshot(value: Any, tensors: list[_core.Tensor]) -> Any:
+def _snapshot(value: Any, tensors: list[_core.Tensor], inside: tuple[int, ...] = ()) -> Any:
     """The value with every tensor in it (also in tuples, lists and dicts) as a handle of its own.
 
     Containers without tensors are passed on as they are: a list that a closure appends to is the caller's list.
@@ -27,8 +27,11 @@ def _snapshot(value: Any, tensors: list[_core.Tensor]) -> Any:
         tensors.append(value.__copy__())
         return tensors[-1]
     before = len(tensors)
+    if id(value) in inside:
+        raise ValueError("add_step_closure(): argument 'args' has a container that contains itself")
+    inside = (*inside, id(value))
     if isinstance(value, (tuple, list)):
-        items = [_snapshot(item, tensors) for item in value]
+        items = [_snapshot(item, tensors, inside) for item in value]
         if len(tensors) == before:
             return value
         if isinstance(value, tuple):
@@ -37,7 +40,7 @@ def _snapshot(value: Any, tensors: list[_core.Tensor]) -> Any:
         made[:] = items
         return made
     if isinstance(value, dict):
-        entries = {key: _snapshot(item, tensors) for key, item in value.items()}
+        entries = {key: _snapshot(item, tensors, inside) for key, item in value.items()}
         if len(tensors) == before:
             return value
         result = copy.copy(value)

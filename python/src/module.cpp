@@ -112,6 +112,11 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+  // Threads of Lento's take the GIL of the main interpreter; a second one would wait for itself at its end.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "lento works in the main interpreter only, not in a subinterpreter");
+    throw nb::python_error();
+  }
   nb::set_leak_warnings(false);  // dtype constants live as long as the process
   nb::register_exception_translator(&translate);
   if (!add_errors(module.ptr())) throw nb::python_error();

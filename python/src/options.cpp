@@ -62,13 +62,14 @@ nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_node
 }
 
 /// The engine says each thing once a line, so that no registry is needed.
-void warn(const std::string& message) {
+void warn(WarningKind kind, const std::string& message) {
   const WithGil gil;
+  PyObject* category = kind == WarningKind::sync ? sync_warning_class() : PyExc_RuntimeWarning;
   const PyRef text = own(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
   const Line line = current_line();
-  const int result = line.file ? PyErr_WarnExplicitObject(sync_warning_class(), text.get(), line.file.get(),
-                                                          line.number, nullptr, nullptr)
-                               : PyErr_WarnEx(sync_warning_class(), message.c_str(), 1);
+  const int result =
+      line.file ? PyErr_WarnExplicitObject(category, text.get(), line.file.get(), line.number, nullptr, nullptr)
+                : PyErr_WarnEx(category, message.c_str(), 1);
   if (result < 0) throw PythonError{};  // the user's filters made an error of it
 }
 

@@ -32,6 +32,11 @@ class BiasedLock {
   /// Taken by any other thread.
   void lock_visitor();
   void unlock_visitor();
+  /// unlock_visitor() in the child of a fork: an owner that was on its way in at that moment does not exist there.
+  void unlock_in_child() {
+    inside_.store(false, std::memory_order_relaxed);
+    unlock_visitor();
+  }
 
  private:
   void lock_owner_slow();

@@ -8,11 +8,14 @@
 namespace lento {
 
 /// Locks of lower order are taken first; a thread that holds one may take those of higher order.
-enum class ForkOrder { tapes, tape, cache, runs, notes, values, interner, counters, devices, waiting };
+enum class ForkOrder { tapes, tape, cache, runs, notes, values, interner, counters, devices, waiting, memory };
 
 /// The mutex must live as long as the process.
 void lock_while_forking(std::mutex& mutex, ForkOrder order);
-/// The same for locks of another kind, or more of them than are known now.
+/// The same for locks of another kind, or more of them than are known now; `unlock_in_child` where the child has more
+/// to put right.
 void lock_while_forking(std::function<void()> lock, std::function<void()> unlock, ForkOrder order);
+void lock_while_forking(std::function<void()> lock, std::function<void()> unlock, std::function<void()> unlock_in_child,
+                        ForkOrder order);
 
 }  // namespace lento

@@ -15,8 +15,8 @@ LENTO_API void set_interrupt_check(InterruptCheck check);
 /// Calls it, if there is one.
 void check_interrupt();
 
-/// Called before a thread blocks and after: a front end lets go of a lock of its own meanwhile. What `before` returns is
-/// given to `after`; null means that nothing was done. No lock of Lento's is held. One pair for the process.
+/// Called before a thread blocks and after: a front end lets go of a lock of its own meanwhile. What `before` returns
+/// is given to `after`; null means that nothing was done. No lock of Lento's is held. One pair for the process.
 struct BlockingHooks {
   void* (*before)() = nullptr;
   void (*after)(void* token) = nullptr;

@@ -7,11 +7,14 @@
 namespace lento {
 
 void MemoryAccount::charge(std::size_t bytes) {
-  const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (const std::size_t most = limit.load(std::memory_order_relaxed); most != 0 && now > most) {
-    live.fetch_sub(bytes, std::memory_order_relaxed);
-    fail<MemoryError>("{} bytes more than the {} in use would exceed the memory limit of {}", bytes, now - bytes, most);
-  }
+  // What does not fit is never counted, not even for a moment: another thread's small tensor might fail for it.
+  std::size_t now = live.load(std::memory_order_relaxed);
+  do {
+    const std::size_t most = limit.load(std::memory_order_relaxed);
+    if (most != 0 && (bytes > most || now > most - bytes)) {
+      fail<MemoryError>("{} bytes more than the {} in use would exceed the memory limit of {}", bytes, now, most);
+    }
+  } while (!live.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
 }
 
 void MemoryAccount::raise_peak() {

@@ -12,6 +12,7 @@ namespace lento {
 /// One device's; any thread.
 struct MemoryAccount {
   std::atomic<std::size_t> live{0};
+  std::atomic<std::size_t> cached{0};  // freed, and kept by an allocator for reuse
   std::atomic<std::size_t> peak{0};
   std::atomic<std::size_t> limit{0};  // 0: none
 

@@ -14,6 +14,7 @@
 #include "tensor/record.h"
 #include "tensor/tapes.h"
 
+#include <algorithm>
 #include <ostream>
 
 namespace lento {
@@ -35,10 +36,20 @@ std::size_t checked_bytes(DType dtype, const Shape& shape) {
   return static_cast<std::size_t>(bytes);
 }
 
-void evaluate_tensors(const std::vector<Tensor>& tensors) {
+std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors) {
   std::vector<TensorState*> states;
   for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
-  evaluate(states);
+  return evaluate(states);
+}
+
+/// Waits for all before it throws the first failure.
+void wait_for_all(const std::vector<Launched>& runs) {
+  FailureRef first;
+  for (const Launched& run : runs) {
+    FailureRef failure = wait_for_run(run.device, run.completion);
+    if (!first) first = std::move(failure);
+  }
+  if (first) first->raise();
 }
 
 }  // namespace
@@ -53,25 +64,32 @@ void step(Device device, StepOptions options, std::source_location site) {
   const TimedSection timed(kStepTime);
   wait_for_room(device.id());
   std::vector<PendingClosure> closures = take_closures(device.id());
-  std::vector<CompletionRef> launched;
+  std::vector<Launched> launched;
   try {
+    // What makes handing over fail is better known before anything is launched.
+    if (std::ranges::any_of(closures, &PendingClosure::run_async)) (void)max_async_closures();
     for (Tape* tape : options.all_threads ? all_tapes(device.id()) : std::vector{&tape_for(device.id())}) {
-      if (CompletionRef run = evaluate_all(*tape)) launched.push_back(std::move(run));
+      if (CompletionRef run = evaluate_all(*tape)) launched.push_back({device.id(), std::move(run)});
     }
     // Arguments that another thread recorded are not in this thread's tape.
-    for (const PendingClosure& closure : closures) evaluate_tensors(closure.args);
+    for (const PendingClosure& closure : closures) {
+      for (Launched& run : evaluate_tensors(closure.args)) launched.push_back(std::move(run));
+    }
   } catch (...) {
     return_closures(device.id(), std::move(closures));
     throw;
   }
   count(kSteps);
   run_closures(device.id(), std::move(closures));
-  if (!options.wait) return;
-  for (const CompletionRef& run : launched) wait_for_run(device.id(), run);
+  if (options.wait) wait_for_all(launched);
 }
 
 void wait(const std::vector<Device>& which) {
-  for (const Device device : which.empty() ? devices() : which) wait_for_runs(device.id());
+  const std::vector<Device> all = which.empty() ? devices() : which;
+  for (const Device device : all) let_runs_end(device.id());
+  for (const Device device : all) {
+    if (const FailureRef failure = take_failure(device.id())) failure->raise();
+  }
 }
 
 Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device) {

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/interrupt.h"
 #include "base/timings.h"
+#include "executor/workers.h"
 
 #include <pthread.h>
 
@@ -49,21 +50,30 @@ void call(const PendingClosure& closure) {
 /// The asynchronous closures of one device: a bounded queue and a thread that comes and goes with the work.
 class AsyncQueue {
  public:
-  void submit(PendingClosure closure) {
+  /// Moves from `closure` only when it takes it.
+  void submit(PendingClosure& closure) {
     const std::size_t limit = max_async_closures();
     std::unique_lock lock(mutex_);
-    wait_interruptibly(changed_, lock, [&] { return failure_ || queue_.size() < limit; });
+    // A closure that submits must not wait for itself to end.
+    if (!on_worker()) wait_interruptibly(changed_, lock, [&] { return failure_ || queue_.size() < limit; });
     if (failure_) {
       // The error is handed to one submitter; after that everything works again.
       const std::exception_ptr cause = std::exchange(failure_, nullptr);
       throw ClosureError(cause);
     }
-    queue_.push_back(std::move(closure));
     if (!has_worker_) {
+      std::thread([this] { work(); }).detach();  // waits for the lock; ends by itself when the next line fails
       has_worker_ = true;
-      std::thread([this] { work(); }).detach();
     }
+    queue_.push_back(std::move(closure));
     changed_.notify_all();
+  }
+
+  /// The next submitter hears of this failure, if of no other: the one that should have raised had something else to
+  /// raise.
+  void put_back(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
   }
 
   bool has_worker() {
@@ -73,10 +83,14 @@ class AsyncQueue {
 
   void drain() {
     std::unique_lock lock(mutex_);
+    if (on_worker()) fail<BackendError>("wait_closures: an asynchronous closure would wait for itself");
     wait_interruptibly(changed_, lock, [this] { return queue_.empty() && !busy_; });
   }
 
  private:
+  /// Needs the lock.
+  bool on_worker() const { return worker_ == std::this_thread::get_id(); }
+
   /// Lets go of what is queued without the lock: what closures captured may call anything when it goes.
   void drop_queue(std::unique_lock<std::mutex>& lock) {
     std::deque<PendingClosure> dropped;
@@ -88,6 +102,7 @@ class AsyncQueue {
 
   void work() {
     std::unique_lock lock(mutex_);
+    worker_ = std::this_thread::get_id();
     while (changed_.wait_for(lock, std::chrono::milliseconds(idle_milliseconds), [this] { return !queue_.empty(); })) {
       PendingClosure closure = std::move(queue_.front());
       queue_.pop_front();
@@ -100,25 +115,29 @@ class AsyncQueue {
       } catch (...) {
         failure = std::current_exception();
       }
+      const bool failed = failure != nullptr;
       closure = {};  // its tensors and captures go before anybody hears that it is done
       lock.lock();
-      if (failure) {
+      if (failed) {
         count(kFailed);
         count(kDropped, queue_.size());
-        failure_ = failure;
+        // Moved: whoever is the last to hold an exception destroys it, and must not do so with the lock.
+        failure_ = std::move(failure);
         drop_queue(lock);
       }
       busy_ = false;
       changed_.notify_all();
-      if (failure && queue_.empty()) break;
+      if (failed && queue_.empty()) break;
     }
     has_worker_ = false;
+    worker_ = {};
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PendingClosure> queue_;
   std::exception_ptr failure_;  // of the last closure that ran, until a submitter has heard of it
+  std::thread::id worker_;
   bool busy_ = false;
   bool has_worker_ = false;
 };
@@ -135,6 +154,7 @@ std::atomic<bool> abandoned{false};
 
 AllClosures*& all_closures() {
   static AllClosures* all = [] {
+    prepare_workers();  // closures wait for runs, also at the end of the process
     std::atexit([] {
       if (!abandoned.load()) wait_closures();
     });
@@ -186,29 +206,36 @@ void return_closures(std::uint8_t device, std::vector<PendingClosure> taken) {
 }
 
 void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
-  std::exception_ptr rejected;
-  for (PendingClosure& closure : closures) {
-    if (!closure.run_async) continue;
+  AsyncQueue& queue = closures_of(device).async;
+  std::exception_ptr rejected;  // a ClosureError
+  std::exception_ptr cause;
+  for (auto closure = closures.begin(); closure != closures.end(); ++closure) {
+    if (!closure->run_async) continue;
     if (rejected) {
       count(kDropped);
       continue;
     }
     try {
-      closures_of(device).async.submit(std::move(closure));
-    } catch (...) {
+      queue.submit(*closure);
+    } catch (const ClosureError& error) {
       rejected = std::current_exception();
+      cause = error.cause();
       count(kDropped);
+    } catch (...) {
+      // Interrupted while the queue was full: what has not been handed over waits for the next step.
+      closures.erase(std::remove_if(closures.begin(), closure, [](const PendingClosure& c) { return c.run_async; }),
+                     closure);
+      return_closures(device, std::move(closures));
+      throw;
     }
   }
-  std::size_t remaining = static_cast<std::size_t>(std::count_if(
-      closures.begin(), closures.end(), [](const PendingClosure& closure) { return !closure.run_async; }));
-  for (const PendingClosure& closure : closures) {
-    if (closure.run_async) continue;
-    --remaining;
+  std::erase_if(closures, [](const PendingClosure& closure) { return closure.run_async; });
+  for (auto closure = closures.begin(); closure != closures.end(); ++closure) {
     try {
-      call(closure);
+      call(*closure);
     } catch (...) {
-      count(kDropped, remaining);
+      count(kDropped, static_cast<std::uint64_t>(closures.end() - closure - 1));
+      if (rejected) queue.put_back(std::move(cause));
       throw;
     }
   }

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "base/counters.h"
+#include "base/fail.h"
 #include "base/timings.h"
 #include "executor/closures.h"
 #include "executor/memory_limit.h"
@@ -86,12 +87,19 @@ std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extr
   std::vector<std::uint8_t> keep(tape.size(), 1);
   for (std::size_t i = 0; i < selection.need.size(); ++i) keep[i] = selection.live[i] != 0 && selection.need[i] == 0;
   std::vector<Leaf> computed(tape.size());
+  std::vector<TensorState*> handles;
+  handles.reserve(selection.outputs.size());
   for (const std::uint32_t i : selection.outputs) {
     run->outputs.push_back(promise(tape, i, run->completion));
     computed[i] = {run->outputs.back(), tape.record(i).dtype, tape.record(i).shape};
-    if (TensorState* handle = tape.handle(i)) install(*handle, run->outputs.back());
+    handles.push_back(tape.handle(i));
   }
+  // From here on nothing throws, but for rebuild() before it has changed anything: a promise that somebody holds is
+  // kept.
   tape.rebuild(keep, computed, handle_moved);
+  for (std::size_t k = 0; k < handles.size(); ++k) {
+    if (handles[k] != nullptr) install(*handles[k], run->outputs[k]);
+  }
   return run;
 }
 
@@ -105,10 +113,9 @@ std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
   run->outputs.reserve(image.live.size());
   for (const std::uint32_t leaf : image.leaf_of) run->inputs.push_back(tape.leaf(leaf).value);
   for (const std::uint32_t scalar : image.scalar_of) run->scalars.push_back(tape.scalar(scalar));
-  for (const std::uint32_t i : image.live) {
-    run->outputs.push_back(promise(tape, i, run->completion));
-    install(*tape.handle(i), run->outputs.back());
-  }
+  for (const std::uint32_t i : image.live) run->outputs.push_back(promise(tape, i, run->completion));
+  // From here on nothing throws.
+  for (std::size_t k = 0; k < image.live.size(); ++k) install(*tape.handle(image.live[k]), run->outputs[k]);
   tape.clear();
   return run;
 }
@@ -123,7 +130,7 @@ bool takes_all(const Tape& tape, const Selection& selection) {
 /// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
-CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
+CompletionRef evaluate_marked(Tape& tape, const Mark& mark, bool remember = false) {
   CompletionRef completion;
   std::optional<Graph> saved;
   while (true) {
@@ -149,7 +156,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark) {
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
-      if (takes_all(tape, selection) && owned_by_caller(tape)) {
+      if (remember && takes_all(tape, selection) && owned_by_caller(tape)) {
         replay_of(tape.device).remember(TapeImage(tape, extract, selection.outputs, plan));
       }
       run = bind_run(tape, selection, extract, std::move(plan));
@@ -180,7 +187,20 @@ CompletionRef replay(Tape& tape) {
 
 void evaluate_one(TensorState& state) {
   TensorState* const states[] = {&state};
-  evaluate(states);
+  (void)evaluate(states);
+}
+
+std::vector<std::uint8_t> roots_in(const Tape& tape, std::span<TensorState* const> states) {
+  std::vector<std::uint8_t> roots(tape.size());
+  for (const TensorState* state : states) {
+    if (state->tape.load(std::memory_order_relaxed) == &tape) roots[state->index] = 1;
+  }
+  return roots;
+}
+
+void allow_trimming(Tape& tape) {
+  const TapeGuard guard(tape);
+  tape.trim_again_at = 0;
 }
 
 /// Clause T9: drops what nobody needs; when that is not enough, computes the older half. When that cannot be compiled,
@@ -199,6 +219,7 @@ void trim(Tape& tape) {
     tape.trim_again_at = tape.size() * 2;
   }
   try {
+    wait_for_room(tape.device);
     evaluate_marked(tape, [](const Tape& t) {
       std::vector<std::uint8_t> older = t.mark_live();
       std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
@@ -206,34 +227,49 @@ void trim(Tape& tape) {
     });
   } catch (const Error&) {
     return;
+  } catch (...) {  // interrupted
+    allow_trimming(tape);
+    throw;
   }
   count(kTrimmed);
-  const TapeGuard guard(tape);
-  tape.trim_again_at = 0;
+  allow_trimming(tape);
 }
 
 [[maybe_unused]] const bool installed = (set_evaluator({evaluate_one, trim}), true);
 
 }  // namespace
 
-void evaluate(std::span<TensorState* const> states) {
+std::vector<Launched> evaluate(std::span<TensorState* const> states) {
+  std::vector<Launched> launched;
   for (TensorState* first : states) {
     Tape* tape = first->tape.load(std::memory_order_acquire);
     if (tape == nullptr) continue;
+    wait_for_room(tape->device);
     // All that are pending in the same tape go together. One may become ready while we wait for the lock.
-    evaluate_marked(*tape, [&](const Tape& t) {
-      std::vector<std::uint8_t> roots(t.size());
-      for (const TensorState* state : states) {
-        if (state->tape.load(std::memory_order_relaxed) == tape) roots[state->index] = 1;
-      }
-      return roots;
-    });
+    CompletionRef run = evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); });
+    if (run) launched.push_back({tape->device, std::move(run)});
   }
+  return launched;
+}
+
+PendingGraph pending_graph(std::span<TensorState* const> states) {
+  Tape* tape = nullptr;
+  for (const TensorState* state : states) {
+    Tape* home = state->tape.load(std::memory_order_acquire);
+    if (home == nullptr) continue;
+    if (tape != nullptr && home != tape)
+      fail<ValueError>("the tensors are pending in different threads or on different devices");
+    tape = home;
+  }
+  if (tape == nullptr) return {};
+  const TapeGuard guard(*tape);
+  const Selection selection = select(*tape, roots_in(*tape, states));
+  return {tape->device, tape->extract(selection.need, selection.outputs).graph};
 }
 
 CompletionRef evaluate_all(Tape& tape) {
   if (CompletionRef launched = replay(tape)) return launched;
-  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); });
+  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); }, true);
 }
 
 const void* read_value(TensorState& state) {

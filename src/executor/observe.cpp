@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/timings.h"
+#include "executor/evaluate.h"
 #include "executor/plan_cache.h"
 #include "ir/graph.h"
 #include "tensor/tapes.h"
@@ -16,46 +17,31 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
-#include <set>
 
 namespace lento {
 
 namespace {
 
-/// The pending graph of these tensors, cut out of the tape of the first pending one. Nothing when all have values.
-std::optional<Tape::Extract> pending_part(const std::vector<Tensor>& tensors) {
-  Tape* tape = nullptr;
-  for (const Tensor& tensor : tensors) {
-    if (tape == nullptr) tape = state_of(tensor).tape.load(std::memory_order_acquire);
-  }
-  if (tape == nullptr) return std::nullopt;
-  const TapeGuard guard(*tape);
-  std::vector<std::uint8_t> need(tape->size());
-  std::set<std::uint32_t> outputs;
-  for (const Tensor& tensor : tensors) {
-    const TensorState& state = state_of(tensor);
-    if (state.tape.load(std::memory_order_relaxed) != tape) continue;
-    need[state.index] = 1;
-    outputs.insert(state.index);
-  }
-  tape->mark_ancestors(need);
-  return tape->extract(need, std::vector<std::uint32_t>(outputs.begin(), outputs.end()));
+std::vector<TensorState*> states_of(const std::vector<Tensor>& tensors) {
+  std::vector<TensorState*> states;
+  for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
+  return states;
 }
 
 }  // namespace
 
 std::string dump(const std::vector<Tensor>& tensors, DumpFormat format) {
-  const std::optional<Tape::Extract> part = pending_part(tensors);
-  if (format != DumpFormat::backend) return to_string(part ? part->graph : Graph{}, static_cast<GraphFormat>(format));
-  return part ? plan_cache().find_or_compile(part->graph, tensors[0].device().id())->program->text() : "";
+  const PendingGraph pending = pending_graph(states_of(tensors));
+  if (format != DumpFormat::backend) return to_string(pending.graph, static_cast<GraphFormat>(format));
+  return pending.graph.nodes.empty() ? ""
+                                     : plan_cache().find_or_compile(pending.graph, pending.device)->program->text();
 }
 
 // --- plans ---
 
 std::uint64_t graph_key(const std::vector<Tensor>& tensors) {
-  const std::optional<Tape::Extract> part = pending_part(tensors);
-  return part ? structure_hash(part->graph, tensors[0].device().id()) : 0;
+  const PendingGraph pending = pending_graph(states_of(tensors));
+  return pending.graph.nodes.empty() ? 0 : structure_hash(pending.graph, pending.device);
 }
 
 namespace cache {
@@ -84,7 +70,7 @@ std::vector<PlanInfo> plans() {
 
 MemoryUse memory(Device device) {
   const MemoryAccount& account = memory_account(device.id());
-  return {account.live.load(), 0, account.peak.load(), account.limit.load()};
+  return {account.live.load(), account.cached.load(), account.peak.load(), account.limit.load()};
 }
 void reset_peak_memory(Device device) { memory_account(device.id()).reset_peak(); }
 void set_memory_limit(std::size_t bytes, Device device) { memory_account(device.id()).limit.store(bytes); }
@@ -163,10 +149,10 @@ std::string report() {
   }
   text += fmt::format("\n{:<28} {:>10}\n", "counter", "value");
   for (const auto& [name, value] : counters()) text += fmt::format("{:<28} {:>10}\n", name, value);
-  text += fmt::format("\n{:<28} {:>10} {:>10} {:>10}\n", "memory (bytes)", "live", "peak", "limit");
+  text += fmt::format("\n{:<28} {:>10} {:>10} {:>10} {:>10}\n", "memory (bytes)", "live", "cached", "peak", "limit");
   for (const Device device : devices()) {
     const MemoryUse use = memory(device);
-    text += fmt::format("{:<28} {:>10} {:>10} {:>10}\n", device.to_string(), use.live, use.peak,
+    text += fmt::format("{:<28} {:>10} {:>10} {:>10} {:>10}\n", device.to_string(), use.live, use.cached, use.peak,
                         use.limit == 0 ? "none" : std::to_string(use.limit));
   }
   const cache::Info plans = cache::info();

@@ -3,19 +3,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace lento {
-
-namespace {
-
-template <class T>
-bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
-  static_assert(std::has_unique_object_representations_v<T>);
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-}  // namespace
 
 std::uint64_t structure_hash([[maybe_unused]] const Graph& graph, [[maybe_unused]] std::uint8_t device) {
 #if defined(LENTO_CONSTANT_HASH)
@@ -36,8 +25,8 @@ std::uint64_t structure_hash([[maybe_unused]] const Graph& graph, [[maybe_unused
 }
 
 bool same_structure(const Graph& a, const Graph& b) {
-  return same_bytes(a.nodes, b.nodes) && same_bytes(a.operand_lists, b.operand_lists) && a.outputs == b.outputs &&
-         a.inputs == b.inputs &&
+  return same_bytes<Record>(a.nodes, b.nodes) && same_bytes<OperandRef>(a.operand_lists, b.operand_lists) &&
+         a.outputs == b.outputs && a.inputs == b.inputs &&
          std::equal(a.scalars.begin(), a.scalars.end(), b.scalars.begin(), b.scalars.end(),
                     [](const ScalarArgument& x, const ScalarArgument& y) { return x.dtype == y.dtype; });
 }

@@ -7,7 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <type_traits>
 
 namespace lento {
 
@@ -30,5 +33,12 @@ std::uint64_t structure_hash(const Graph& graph, std::uint8_t device);
 /// and the values of numbers.
 bool same_structure(const Graph& a, const Graph& b);
 std::size_t graph_bytes(const Graph& graph);
+
+/// Lists of plain values compared as bytes.
+template <class T>
+bool same_bytes(std::span<const T> a, std::span<const T> b) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
 
 }  // namespace lento

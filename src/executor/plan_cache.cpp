@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <new>
 
 namespace lento {
@@ -56,6 +57,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   const std::uint64_t hash = structure_hash(graph, device);
   CompilationPtr mine;
   CompilationPtr work;
+  std::function<void()> task;  // made before the compile is announced, for that must not fail afterwards
   std::vector<PlanPtr> others;
   while (work == nullptr) {
     const NoForkNow no_fork;  // a compile that is announced must be submitted
@@ -74,9 +76,10 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     }
     if (work == nullptr) {
       mine = begin(graph, device, hash);  // large graphs are copied without the lock
+      task = [this, compilation = mine] { compile(compilation); };
     } else if (work == mine) {
       // On a worker, so that a caller can be interrupted while it waits.
-      submit(Workers::compile, [this, work] { compile(work); });
+      submit(Workers::compile, std::move(task));
     }
   }
   if (work == mine) {

@@ -4,20 +4,8 @@
 #include "executor/plan_cache.h"
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 
 namespace lento {
-
-namespace {
-
-template <class T>
-bool same_bytes(const std::vector<T>& a, std::span<const T> b) {
-  static_assert(std::has_unique_object_representations_v<T>);
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), b.size_bytes()) == 0);
-}
-
-}  // namespace
 
 TapeImage::TapeImage(const Tape& tape, Tape::Extract extract, std::vector<std::uint32_t> outputs, PlanPtr p)
     : plan(std::move(p)),
@@ -35,7 +23,7 @@ TapeImage::TapeImage(const Tape& tape, Tape::Extract extract, std::vector<std::u
 
 bool TapeImage::matches(const Tape& tape) const {
   if (tape.live() != live.size() || tape.leaf_count() != leaves.size() || tape.scalar_count() != scalars.size() ||
-      !same_bytes(records, tape.records()) || !same_bytes(operand_lists, tape.operand_list())) {
+      !same_bytes<Record>(records, tape.records()) || !same_bytes<OperandRef>(operand_lists, tape.operand_list())) {
     return false;
   }
   // As many live handles as in the image, and one at each of its places: the same places.
@@ -54,7 +42,7 @@ bool TapeImage::matches(const Tape& tape) const {
 
 const SourceList& TapeImage::sources_in(const Tape& tape) {
   // A loop records the same lines every time.
-  if (!same_bytes(lines, tape.sources())) {
+  if (!same_bytes<Source>(lines, tape.sources())) {
     lines.assign(tape.sources().begin(), tape.sources().end());
     std::vector<Source> changed;
     changed.reserve(record_of.size());

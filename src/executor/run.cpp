@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -31,7 +32,7 @@ struct DeviceRuns {
   Run* last = nullptr;
   std::size_t count = 0;
   std::size_t planned_bytes = 0;
-  FailureRef unreported;
+  std::deque<FailureRef> unreported;  // oldest first
 
   void add(Run& run) {
     const std::lock_guard lock(mutex);
@@ -61,6 +62,7 @@ DeviceRuns& runs_of(std::uint8_t device) {
   }();
   return (*all)[device];
 }
+constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 
 void poison(const Run& run, ErrorKind kind, const std::string& message) {
@@ -106,7 +108,8 @@ void Run::execute() {
     completion->failure = failure;
     DeviceRuns& runs = runs_of(plan->device);
     const std::lock_guard lock(runs.mutex);
-    if (!runs.unreported) runs.unreported = std::move(failure);
+    // A program that never asks must not collect them for ever.
+    if (runs.unreported.size() < kMaxUnreported) runs.unreported.push_back(std::move(failure));
   }
   // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors.
   inputs.clear();
@@ -138,22 +141,27 @@ CompletionRef launch(std::unique_ptr<Run> run) noexcept {
   for (const ValueRef& input : run->inputs) {
     if (input->settled()) continue;
     run->waits_for.fetch_add(1, std::memory_order_relaxed);
-    if (!input->producer->add_listener(run.get())) run->waits_for.fetch_sub(1, std::memory_order_relaxed);
+    bool listens = false;
+    try {
+      listens = input->producer->add_listener(run.get());
+    } catch (const std::bad_alloc&) {
+      while (!input->settled()) std::this_thread::yield();  // no memory to be told of the end: then wait for it here
+    }
+    if (!listens) run->waits_for.fetch_sub(1, std::memory_order_relaxed);
   }
   // From here on a producer may start the run, and end it, at any moment.
   run.release()->completed();
   return completion;
 }
 
-void wait_for_run(std::uint8_t device, const CompletionRef& completion) {
+FailureRef wait_for_run(std::uint8_t device, const CompletionRef& completion) {
   completion->wait();
-  if (!completion->failure) return;
-  DeviceRuns& runs = runs_of(device);
-  {
+  if (completion->failure) {
+    DeviceRuns& runs = runs_of(device);
     const std::lock_guard lock(runs.mutex);
-    if (runs.unreported == completion->failure) runs.unreported.reset();
+    std::erase(runs.unreported, completion->failure);
   }
-  completion->failure->raise();
+  return completion->failure;
 }
 
 void let_runs_end(std::uint8_t device) {
@@ -167,15 +175,13 @@ void let_runs_end(std::uint8_t device) {
   for (const CompletionRef& completion : pending) completion->wait();
 }
 
-void wait_for_runs(std::uint8_t device) {
-  let_runs_end(device);
+FailureRef take_failure(std::uint8_t device) {
   DeviceRuns& runs = runs_of(device);
-  FailureRef failure;
-  {
-    const std::lock_guard lock(runs.mutex);
-    failure = std::exchange(runs.unreported, {});
-  }
-  if (failure) failure->raise();
+  const std::lock_guard lock(runs.mutex);
+  if (runs.unreported.empty()) return {};
+  FailureRef oldest = std::move(runs.unreported.front());
+  runs.unreported.pop_front();
+  return oldest;
 }
 
 void wait_for_room(std::uint8_t device) {

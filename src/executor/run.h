@@ -37,12 +37,12 @@ struct Run final : CompletionListener {
 /// worker.
 CompletionRef launch(std::unique_ptr<Run> run) noexcept;
 
-/// Blocks until the run has ended; throws the failure that began in it, and then wait_for_runs does not.
-void wait_for_run(std::uint8_t device, const CompletionRef& completion);
-/// Blocks until every run launched before has ended; throws the first failure that no wait has reported yet.
-void wait_for_runs(std::uint8_t device);
-/// The same without throwing failures.
+/// Blocks until every run launched before has ended.
 void let_runs_end(std::uint8_t device);
+/// The oldest failure on the device that nobody has been told of, or null. The caller tells.
+FailureRef take_failure(std::uint8_t device);
+/// Blocks until the run has ended. The failure that began in it, or null; the caller tells.
+FailureRef wait_for_run(std::uint8_t device, const CompletionRef& completion);
 /// Blocks while as many runs as allowed are under way on the device.
 void wait_for_room(std::uint8_t device);
 /// What the runs under way on the device may still allocate, at most.

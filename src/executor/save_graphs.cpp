@@ -19,21 +19,28 @@ namespace lento {
 
 namespace {
 
-/// Read once: a setting that changes in the middle would be of no use to anybody.
-const std::string& file_name() {
-  static const std::string name = [] {
-    const char* given = std::getenv("LENTO_SAVE_GRAPHS");
-    return std::string(given == nullptr ? "" : given);
-  }();
-  return name;
-}
-
 /// One write, so that processes that share the file do not mix their lines.
-bool append(const std::string& text) {
-  const int file = ::open(file_name().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+bool append(const std::string& file_name, const std::string& text) {
+  const int file = ::open(file_name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return false;
   const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   return ::close(file) == 0 && written;
+}
+
+/// Read once: a setting that changes in the middle would be of no use to anybody. "" when there is none, or when the
+/// file cannot be written.
+const std::string& file_name() {
+  static std::string problem;
+  static const std::string name = [] {
+    const char* given = std::getenv("LENTO_SAVE_GRAPHS");
+    if (given == nullptr || *given == '\0') return std::string();
+    if (append(given, "")) return std::string(given);
+    problem = fmt::format("cannot write to LENTO_SAVE_GRAPHS={}: {}", given, std::strerror(errno));
+    return std::string();
+  }();
+  static std::atomic<bool> told{false};
+  if (!problem.empty() && !told.exchange(true)) warn(WarningKind::other, problem);
+  return name;
 }
 
 }  // namespace
@@ -45,10 +52,7 @@ void save_graph(const Graph& graph, std::uint8_t device) {
   const std::string text =
       fmt::format("# {} of process {} on {}, key {:#x}\n{}\n", number.fetch_add(1), ::getpid(),
                   Device::from_id(device).to_string(), structure_hash(graph, device), to_string(graph));
-  static std::atomic<bool> warned{false};
-  if (!append(text) && !warned.exchange(true)) {
-    warn(fmt::format("cannot write to LENTO_SAVE_GRAPHS={}: {}", file_name(), std::strerror(errno)));
-  }
+  (void)append(file_name(), text);  // a disk that is full by now stops nobody's step
 }
 
 }  // namespace lento

@@ -7,8 +7,8 @@
 
 namespace lento {
 
+/// False when the file cannot be written, which it warns of, once. To be asked before anything is changed.
 bool saves_graphs();
-/// Warns once when the file cannot be written; evaluation goes on.
 void save_graph(const Graph& graph, std::uint8_t device);
 
 }  // namespace lento

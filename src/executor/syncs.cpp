@@ -59,7 +59,7 @@ void note_sync(const Source& source) {
   count_line({source.unit, source.position});
   const SyncMode now = mode.load(std::memory_order_relaxed);
   if (now == SyncMode::error) fail<BackendError>("{}", kAdvice);
-  if (now == SyncMode::warn && is_new(source)) warn(complete_message(kAdvice));
+  if (now == SyncMode::warn && is_new(source)) warn(WarningKind::sync, complete_message(kAdvice));
 }
 
 std::string describe_syncs() {

@@ -1,11 +1,13 @@
 // Warnings: what a user should hear of although nothing failed.
 #pragma once
 
+#include <lento/eval.h>
+
 #include <string>
 
 namespace lento {
 
 /// Gives the message to the warning handler, which may throw.
-void warn(const std::string& message);
+void warn(WarningKind kind, const std::string& message);
 
 }  // namespace lento

@@ -25,7 +25,7 @@ class Pool {
   void submit(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_) return;  // the process is ending: nobody waits for this any more
+      if (stopping_) throw std::system_error(std::make_error_code(std::errc::operation_canceled));
       if (idle_ <= tasks_.size() && threads_.size() < worker_count()) {
         try {
           threads_.emplace_back([this] { work(); });
@@ -38,11 +38,12 @@ class Pool {
     wake_.notify_one();
   }
 
-  /// Ends the threads; what they are running is finished, what is queued is dropped.
+  /// Ends the threads once everything is done; what is submitted later runs on its submitter's thread.
   void stop() {
     std::vector<std::thread> threads;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      drained_.wait(lock, [this] { return tasks_.empty() && busy_ == 0; });
       stopping_ = true;
       threads.swap(threads_);
     }
@@ -92,7 +93,7 @@ using Pools = std::array<Pool, 2>;  // by Workers
 
 // A thread that launches announces it and looks whether a fork wants to begin; a fork does it the other way round. No
 // lock: a fork must not wait for ever because some thread or other is always launching.
-std::atomic<bool> forking{false};
+std::atomic<int> forking{0};    // threads that are on their way through fork()
 std::atomic<int> launching{0};  // NoForkNow objects that are alive
 
 Pools*& current_pools() {
@@ -104,17 +105,17 @@ Pools*& current_pools() {
     // and leaves the old ones alone.
     pthread_atfork(
         [] {
-          forking = true;
+          forking.fetch_add(1);
           while (launching != 0) std::this_thread::yield();
           for (Pool& pool : *current_pools()) pool.pause();
         },
         [] {
           for (Pool& pool : *current_pools()) pool.resume();
-          forking = false;
+          forking.fetch_sub(1);
         },
         [] {
           current_pools() = new Pools;
-          forking = false;
+          forking = 0;
         });
     return new Pools;  // never destroyed: late submissions must find them
   }();
@@ -127,13 +128,15 @@ NoForkNow::NoForkNow() {
   (void)current_pools();  // installs what fork() calls
   while (true) {
     launching.fetch_add(1);
-    if (!forking) return;
+    if (forking == 0) return;
     launching.fetch_sub(1);
-    while (forking) std::this_thread::yield();
+    while (forking != 0) std::this_thread::yield();
   }
 }
 
 NoForkNow::~NoForkNow() { launching.fetch_sub(1); }
+
+void prepare_workers() { (void)current_pools(); }
 
 void submit(Workers pool, std::function<void()> task) noexcept {
   try {

@@ -9,7 +9,12 @@ namespace lento {
 /// Runs and compiles have workers of their own, so that a compile never waits for long runs to end.
 enum class Workers { run, compile };
 
-/// Calls the task on a worker, or right here when no thread can be started. The task must not throw.
+/// Installs what the end of the process and fork() need. What the process does at its end is done in the reverse order:
+/// whoever waits for runs then must have called this before.
+void prepare_workers();
+
+/// Calls the task on a worker, or right here when there is none: no thread can be started, or the process is ending.
+/// The task must not throw.
 void submit(Workers pool, std::function<void()> task) noexcept;
 
 /// While it lives the process cannot fork: what is announced inside and then submitted would never be done in a child,

@@ -26,8 +26,13 @@ class LeafIndex {
 
   /// Adds the value, which is not there, as the `leaf`-th one. Leaves must be added in order from 0 for each serial.
   void add(const Value* value, std::uint64_t serial, std::uint32_t leaf) {
-    if (2 * (std::size_t{leaf} + 1) > entries_.size()) grow(serial);
+    reserve(std::size_t{leaf} + 1, serial);
     place({value, serial, leaf});
+  }
+
+  /// Adding this many leaves will not allocate.
+  void reserve(std::size_t leaves, std::uint64_t serial) {
+    while (2 * leaves > entries_.size()) grow(serial);
   }
 
  private:

@@ -89,15 +89,28 @@ std::vector<std::uint8_t> Tape::mark_live() const {
 
 void Tape::rebuild(std::span<const std::uint8_t> keep, std::span<const Leaf> replacement,
                    void (*moved)(TensorState*, std::uint32_t)) {
+  // All memory first: what follows must not stop half-way.
+  std::vector<Leaf> old_leaves;
+  std::vector<ScalarArgument> old_scalars;
+  std::vector<OperandRef> old_lists;
+  const auto replaced =
+      std::ranges::count_if(replacement, [](const Leaf& leaf) { return static_cast<bool>(leaf.value); });
+  const std::size_t most_leaves = leaves_.size() + static_cast<std::size_t>(replaced);
+  old_leaves.reserve(most_leaves);
+  old_scalars.reserve(scalars_.size());
+  old_lists.reserve(operand_lists_.size());
+  std::vector<std::uint32_t> new_index(size_, kUnmapped);
+  std::vector<OperandRef> mapped;
+  mapped.reserve(operand_lists_.size() + Record::kInlineOperands);
+  leaf_index_.reserve(most_leaves, serial_);
+
   ++version_;
-  const std::vector<Leaf> old_leaves = std::exchange(leaves_, {});
-  const std::vector<ScalarArgument> old_scalars = std::exchange(scalars_, {});
-  const std::vector<OperandRef> old_lists = std::exchange(operand_lists_, {});
+  old_leaves.swap(leaves_);
+  old_scalars.swap(scalars_);
+  old_lists.swap(operand_lists_);
   const std::uint32_t old_size = std::exchange(size_, 0U);
   serial_ = next_serial.fetch_add(1, std::memory_order_relaxed);
   live_ = 0;
-  std::vector<std::uint32_t> new_index(old_size, kUnmapped);
-  std::vector<OperandRef> mapped;
   for (std::uint32_t i = 0; i < old_size; ++i) {
     if (keep[i] == 0) continue;
     Record record = records_[i];

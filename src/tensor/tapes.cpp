@@ -25,10 +25,10 @@ struct Registry {
       }
     }
   }
-  void unlock_all() {
+  void unlock_all(void (BiasedLock::*unlock)()) {
     for (const std::vector<Tape*>& tapes : all) {
       for (Tape* tape : tapes) {
-        if (!owned_by_caller(*tape)) tape->lock.unlock_visitor();
+        if (!owned_by_caller(*tape)) (tape->lock.*unlock)();
       }
     }
   }
@@ -39,7 +39,8 @@ Registry& registry() {
     auto* made = new Registry;  // threads may end while the process exits
     lock_while_forking(made->mutex, ForkOrder::tapes);
     // A thread that is recording when another one forks would leave its tape locked for ever in the child.
-    lock_while_forking([made] { made->lock_all(); }, [made] { made->unlock_all(); }, ForkOrder::tape);
+    lock_while_forking([made] { made->lock_all(); }, [made] { made->unlock_all(&BiasedLock::unlock_visitor); },
+                       [made] { made->unlock_all(&BiasedLock::unlock_in_child); }, ForkOrder::tape);
     return made;
   }();
   return *tapes;

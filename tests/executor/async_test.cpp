@@ -155,6 +155,28 @@ TEST_F(Async, E1_StepBlocksWhileAsManyStepsAsAllowedAreInFlight) {
   set_options(saved);
 }
 
+TEST_F(Async, E1_T9_EvalAndTrimmingDoNotQueueWithoutBoundEither) {
+  const Options saved = options();
+  Options few = saved;
+  few.max_inflight_steps = 2;
+  few.max_pending_nodes = 10;
+  set_options(few);
+  metrics::reset();
+  gate::open_forever();
+  std::uint64_t most = 0;
+  Tensor x = on_gate({0});
+  for (int i = 0; i < 200; ++i) {
+    x = x + 1;
+    if (i % 7 == 0) eval(x);
+    const std::uint64_t launched = metrics::counter("launch.worker");
+    most = std::max(most, launched - metrics::timing("run").count);
+  }
+  EXPECT_EQ(x.item<float>(), 200);
+  EXPECT_GT(metrics::counter("launch.worker"), 20U);
+  EXPECT_LE(most, 2U);
+  set_options(saved);
+}
+
 struct Interrupted {};
 
 /// While it lives, threads that wait are interrupted.
@@ -251,6 +273,46 @@ TEST_F(Async, E5_AChildReadsWhatAnotherThreadWasRecording) {
   }
   stop = true;
   recorder.join();
+}
+
+/// A process of its own that ends with 0 when `body` does not hang or fail.
+#define EXPECT_ENDS(body)                         \
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); \
+  EXPECT_EXIT(                                    \
+      {                                           \
+        body;                                     \
+        std::exit(0);                             \
+      },                                          \
+      ::testing::ExitedWithCode(0), "")
+
+void queue_work() {
+  Tensor x = lento::ones({256, 256});
+  for (int i = 0; i < 10; ++i) {
+    x = lento::matmul(x, x) * 0.001F;
+    step();
+  }
+  add_step_closure([](const std::vector<Tensor>& args) { (void)args[0].sum().item<float>(); }, {x}, true);
+  step();
+}
+
+TEST_F(Async, E5_C3_AProcessMayExitWhileAClosureWaitsForWork) {
+  EXPECT_ENDS({
+    add_step_closure([](const std::vector<Tensor>&) {});  // closures are used before anything is evaluated
+    step();
+    queue_work();
+  });
+}
+
+TEST_F(Async, E5_WhatRunsAtTheEndOfTheProcessMayStillRead) {
+  EXPECT_ENDS({
+    static Tensor late;
+    std::atexit([] {
+      if (late.item<float>() != 3) std::_Exit(1);
+    });
+    late = lento::tensor({2.0F});
+    queue_work();
+    late = late + 1;
+  });
 }
 
 TEST_F(Async, E5_AProcessMayExitInTheMiddleOfWork) {

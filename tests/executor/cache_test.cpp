@@ -163,6 +163,20 @@ TEST_F(Cache, E2_ClearAndRemoveForgetPlansEverywhere) {
   EXPECT_EQ(delta.miss(), 2U);
 }
 
+TEST_F(Cache, E2_TheGraphKeyIsTheKeyOfWhatEvalRuns) {
+  const Tensor x = data(4);
+  const Tensor kept = x * 2;  // alive: computing y computes and keeps it
+  const Tensor y = kept + 1;
+  const std::uint64_t key = graph_key({y});
+  eval(y);
+  EXPECT_TRUE(cache::remove(key));
+  EXPECT_EQ(graph_key({y}), 0U);
+  Tensor elsewhere;
+  std::thread([&] { elsewhere = x + 3; }).join();
+  EXPECT_THROW((void)graph_key({x + 1, elsewhere}), ValueError);
+  EXPECT_THROW((void)dump({x + 1, elsewhere}), ValueError);
+}
+
 TEST_F(Cache, E2_PlansPinNoBuffers) {
   const std::size_t before = memory().live;
   {

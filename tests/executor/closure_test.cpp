@@ -3,6 +3,7 @@
 #include <lento/lento.h>
 
 #include "backends/testing/testing.h"
+#include "base/interrupt.h"
 #include "executor/closures.h"
 
 #include <gtest/gtest.h>
@@ -274,6 +275,87 @@ TEST_F(Closures, C5_ASubmitterBlockedOnAFullQueueWakesAndRaises) {
   release.count_down();
   blocked.join();
   EXPECT_TRUE(raised);
+}
+
+TEST_F(Closures, C5_ARejectionIsNotLostWhenASynchronousClosureRaises) {
+  add_step_closure([](const std::vector<Tensor>&) { throw std::runtime_error("first"); }, {}, true);
+  step();
+  wait_closures();
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  add_step_closure([](const std::vector<Tensor>&) { throw std::logic_error("second"); });
+  EXPECT_THROW(step(), std::logic_error);
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  EXPECT_THROW(step(), ClosureError);
+  add_step_closure([](const std::vector<Tensor>&) {}, {}, true);
+  EXPECT_NO_THROW(step());
+  wait_closures();
+}
+
+TEST_F(Closures, C6_AnAsynchronousClosureMayStepAlsoWhenTheQueueIsFull) {
+  ::setenv("LENTO_MAX_ASYNC_QUEUE", "1", 1);
+  std::atomic<int> calls{0};
+  add_step_closure(
+      [&](const std::vector<Tensor>&) {
+        for (int i = 0; i < 3; ++i) add_step_closure([&](const std::vector<Tensor>&) { ++calls; }, {}, true);
+        step();
+      },
+      {}, true);
+  step();
+  while (calls < 3) std::this_thread::yield();
+  wait_closures();
+  ::unsetenv("LENTO_MAX_ASYNC_QUEUE");
+}
+
+TEST_F(Closures, C3_AClosureThatWouldWaitForItselfIsToldSo) {
+  std::atomic<bool> told{false};
+  add_step_closure(
+      [&](const std::vector<Tensor>&) {
+        try {
+          wait_closures();
+        } catch (const BackendError&) {
+          told = true;
+        }
+      },
+      {}, true);
+  step();
+  wait_closures();
+  EXPECT_TRUE(told);
+}
+
+TEST_F(Closures, C3_ABadQueueLengthLosesNoClosure) {
+  int calls = 0;
+  add_step_closure([&](const std::vector<Tensor>&) { ++calls; }, {}, true);
+  ::setenv("LENTO_MAX_ASYNC_QUEUE", "many", 1);
+  EXPECT_THROW(step(), ValueError);
+  ::unsetenv("LENTO_MAX_ASYNC_QUEUE");
+  step();
+  wait_closures();
+  EXPECT_EQ(calls, 1);
+}
+
+struct Interrupted {};
+
+TEST_F(Closures, C6_E10_AnInterruptedSubmissionLosesNoClosure) {
+  ::setenv("LENTO_MAX_ASYNC_QUEUE", "1", 1);
+  std::atomic<bool> go{false};
+  std::atomic<int> asynchronous{0};
+  int synchronous = 0;
+  const auto blocked = [&](const std::vector<Tensor>&) {
+    while (!go) std::this_thread::yield();
+    ++asynchronous;
+  };
+  for (int i = 0; i < 4; ++i) add_step_closure(blocked, {}, true);
+  add_step_closure([&](const std::vector<Tensor>&) { ++synchronous; });
+  set_interrupt_check([] { throw Interrupted{}; });
+  EXPECT_THROW(step(), Interrupted);  // one runs, one is queued, the third does not fit
+  set_interrupt_check(nullptr);
+  EXPECT_EQ(synchronous, 0);
+  go = true;
+  step();
+  wait_closures();
+  EXPECT_EQ(asynchronous, 4);
+  EXPECT_EQ(synchronous, 1);
+  ::unsetenv("LENTO_MAX_ASYNC_QUEUE");
 }
 
 TEST_F(Closures, C6_AStepThatRaisesBeforeLaunchKeepsItsClosures) {

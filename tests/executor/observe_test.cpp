@@ -99,6 +99,19 @@ TEST(Memory, E9_DroppingATensorReturnsItsMemory) {
   EXPECT_EQ(memory().live, before);
 }
 
+TEST(Memory, E9_WhatDoesNotFitDisturbsNobodyWhoseTensorDoes) {
+  set_memory_limit(memory().live + 100000);
+  std::atomic<bool> stop{false};
+  const std::vector<float> large(50000);
+  std::thread greedy([&] {
+    while (!stop) EXPECT_THROW((void)from_host(large.data(), DType::float32, Shape{50000}), MemoryError);
+  });
+  for (int i = 0; i < 20000; ++i) EXPECT_NO_THROW((void)from_host(large.data(), DType::float32, Shape{1}));
+  stop = true;
+  greedy.join();
+  set_memory_limit(0);
+}
+
 TEST(Memory, E9_OverTheLimitIsAnErrorThatNamesThePeakAndTheLargestTensors) {
   const Tensor x = zeros({1000});
   eval(x);
@@ -251,7 +264,7 @@ class Syncs : public ::testing::Test {
  protected:
   void SetUp() override {
     warnings.clear();
-    set_warning_handler([](const std::string& message) { warnings.push_back(message); });
+    set_warning_handler([](WarningKind, const std::string& message) { warnings.push_back(message); });
   }
   void TearDown() override {
     set(SyncMode::allow);
