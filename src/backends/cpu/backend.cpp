@@ -1,0 +1,30 @@
+// The CPU backend: the host's memory from an arena, programs of generated kernels and library calls.
+#include "backend/backend.h"
+#include "backends/cpu/arena.h"
+#include "backends/cpu/program.h"
+
+#include <cstring>
+
+namespace lento::cpu {
+
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  int device_count() const override { return 1; }
+  BufferRef allocate(std::size_t bytes, std::uint8_t device) override { return allocate_cpu(bytes, device); }
+  void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(destination.data(), source, bytes);
+  }
+  const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
+  std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
+    return std::make_unique<CpuProgram>(std::move(graph), device);
+  }
+};
+
+[[maybe_unused]] const bool registered = (register_backend(std::make_unique<CpuBackend>()), true);
+
+}  // namespace
+
+}  // namespace lento::cpu

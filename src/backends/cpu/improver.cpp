@@ -1,0 +1,93 @@
+#include "backends/cpu/improver.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace lento::cpu {
+
+namespace {
+
+constexpr int kNiceness = 10;
+
+class Improver {
+ public:
+  void add(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    tasks_.push_back(std::move(task));
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      tasks_.clear();  // code stays as it is
+    }
+    wake_.notify_one();
+  }
+
+  void stop() {
+    std::thread thread;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      tasks_.clear();
+      thread.swap(thread_);
+    }
+    wake_.notify_all();
+    if (thread.joinable()) thread.join();
+  }
+
+  // Around fork: no task is running, since a compiler in the middle of its work would leave locks behind.
+  void pause() { mutex_.lock(), running_.lock(); }
+  void resume() { running_.unlock(), mutex_.unlock(); }
+
+ private:
+  void work() {
+    // On Linux the priority belongs to the thread.
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      if (stopping_) return;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      const std::lock_guard running(running_);
+      lock.unlock();
+      try {
+        task();
+      } catch (const std::exception&) {  // the first code goes on serving
+      }
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::mutex running_;  // held while a task runs; taken after mutex_
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::thread thread_;
+  bool stopping_ = false;
+};
+
+Improver*& improver() {
+  static Improver* current = [] {
+    std::atexit([] { improver()->stop(); });
+    pthread_atfork([] { improver()->pause(); }, [] { improver()->resume(); }, [] { improver() = new Improver; });
+    return new Improver;  // never destroyed: programs may end while the process exits
+  }();
+  return current;
+}
+
+}  // namespace
+
+void improve_later(std::function<void()> task) { improver()->add(std::move(task)); }
+
+}  // namespace lento::cpu

@@ -1,0 +1,160 @@
+#include "backends/cpu/kernel_cache.h"
+
+#include "backends/cpu/improver.h"
+#include "backends/cpu/threads.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "base/fork.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <list>
+#include <string_view>
+#include <unordered_map>
+
+namespace lento::cpu {
+
+namespace {
+
+const CounterId kCompile = counter_id("kernel.compile");
+const CounterId kHit = counter_id("kernel.hit");
+const CounterId kTierUp = counter_id("kernel.tierup");
+const CounterId kEvict = counter_id("kernel.evict");
+
+constexpr std::size_t kMaxKernels = 4096;
+
+/// LENTO_TIER: 0 never improves, 1 compiles with care at once; "" does both in turn.
+enum class TierChoice : std::uint8_t { both, only_zero, only_one };
+TierChoice tier_choice() {
+  static const TierChoice choice = [] {
+    const char* text = std::getenv("LENTO_TIER");
+    const std::string_view given = text == nullptr ? "" : text;
+    if (given == "0") return TierChoice::only_zero;
+    if (given == "1") return TierChoice::only_one;
+    if (!given.empty()) fail<ValueError>("LENTO_TIER is '{}'; it must be 0 or 1", given);
+    return TierChoice::both;
+  }();
+  return choice;
+}
+
+/// LENTO_FORCE_FALLBACK=op1,op2: these ops run on the reference backend's kernels.
+bool falls_back(Op op) {
+  static const std::array<bool, kOpCount> forced = [] {
+    std::array<bool, kOpCount> ops{};
+    const char* text = std::getenv("LENTO_FORCE_FALLBACK");
+    std::string_view rest = text == nullptr ? "" : text;
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      const std::string_view name = rest.substr(0, comma);
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+      if (name.empty()) continue;
+      const std::optional<Op> found = find_op(name);
+      if (!found) fail<ValueError>("LENTO_FORCE_FALLBACK names '{}', which is no primitive", name);
+      ops[static_cast<std::size_t>(*found)] = true;
+    }
+    return ops;
+  }();
+  return forced[static_cast<std::size_t>(op)];
+}
+
+/// Kernels by hash, the most recently found first.
+struct Cache {
+  using Order = std::list<KernelRef>;
+
+  std::mutex mutex;
+  Order order;
+  std::unordered_multimap<std::uint64_t, Order::iterator> by_hash;
+
+  KernelRef find_or_add(const Kernel& kernel) {
+    const std::uint64_t key = hash(kernel);
+    const std::lock_guard lock(mutex);
+    const auto [first, last] = by_hash.equal_range(key);
+    for (auto it = first; it != last; ++it) {
+      if ((*it->second)->kernel() != kernel) continue;
+      order.splice(order.begin(), order, it->second);
+      count(kHit);
+      return *it->second;
+    }
+    order.push_front(std::make_shared<CachedKernel>(kernel));
+    by_hash.emplace(key, order.begin());
+    if (order.size() > kMaxKernels) evict();
+    return order.front();
+  }
+
+ private:
+  void evict() {
+    const auto oldest = std::prev(order.end());
+    const auto [first, last] = by_hash.equal_range(hash((*oldest)->kernel()));
+    by_hash.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == oldest; }));
+    order.erase(oldest);
+    count(kEvict);
+  }
+};
+
+Cache& cache() {
+  static auto* kernels = [] {
+    auto* made = new Cache;  // programs may end while the process exits
+    lock_while_forking(made->mutex, ForkOrder::cache);
+    return made;
+  }();
+  return *kernels;
+}
+
+}  // namespace
+
+void CachedKernel::ensure_compiled() {
+  std::call_once(compiled_, [this] {
+    count(kCompile);
+    first_ = compile_kernel(kernel_, tier_choice() == TierChoice::only_one ? Tier::one : Tier::zero);
+    current_.store(first_.get(), std::memory_order_release);
+  });
+}
+
+void CachedKernel::note_use() {
+  if (uses_.load(std::memory_order_relaxed) > kOften) return;
+  if (uses_.fetch_add(1, std::memory_order_relaxed) != kOften || tier_choice() != TierChoice::both) return;
+  improve_later([self = shared_from_this()] { self->improve(); });
+}
+
+void CachedKernel::improve() {
+  better_ = compile_kernel(kernel_, Tier::one);
+  current_.store(better_.get(), std::memory_order_release);
+  count(kTierUp);
+}
+
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels) {
+  std::vector<KernelRef> found;
+  found.reserve(kernels.size());
+  for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel));
+  parallel_for(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) found[static_cast<std::size_t>(i)]->ensure_compiled();
+  });
+  return found;
+}
+
+const KernelAbility& kernel_ability() {
+  static const KernelAbility ability{
+      .computes = [](Op op, DType compute, DType) { return !falls_back(op) && supports(op, compute); },
+      .casts = [](DType, DType) { return !falls_back(Op::astype); },
+      .reduces = [](Op op, DType dtype) { return !falls_back(op) && supports(op, dtype); },
+      .holds = [](DType) { return true; },
+  };
+  return ability;
+}
+
+FusionOptions fusion_options() {
+  static const bool fuse = [] {
+    const char* text = std::getenv("LENTO_FUSION");
+    const std::string_view given = text == nullptr ? "" : text;
+    if (given != "" && given != "on" && given != "off")
+      fail<ValueError>("LENTO_FUSION is '{}'; it must be on or off", given);
+    return given != "off";
+  }();
+  FusionOptions options;
+  options.fuse = fuse;
+  return options;
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,57 @@
+// The code of kernels, shared by all programs: a kernel is compiled once, at first quickly, and again with more care
+// when it turns out to run often. Also the switches that help to find a wrong result: LENTO_TIER, LENTO_FUSION,
+// LENTO_FORCE_FALLBACK.
+#pragma once
+
+#include "backends/cpu/jit.h"
+#include "compiler/fuse.h"
+#include "compiler/kernel.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lento::cpu {
+
+class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
+ public:
+  explicit CachedKernel(Kernel kernel) : kernel_(std::move(kernel)) {}
+
+  const Kernel& kernel() const { return kernel_; }
+  void run(const KernelArguments& arguments, const KernelRange& range) {
+    current_.load(std::memory_order_acquire)->run(arguments, range);
+  }
+  /// To be called once a step, not once a part of it. Asks for better code when it has been called often.
+  void note_use();
+  std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
+
+  /// Compiles the first code if nobody has. Throws BackendError; the next call tries again.
+  void ensure_compiled();
+  /// Compiles the better code and swaps it in.
+  void improve();
+
+ private:
+  static constexpr std::uint32_t kOften = 32;
+
+  const Kernel kernel_;
+  std::once_flag compiled_;
+  std::atomic<const KernelCode*> current_{nullptr};
+  std::atomic<std::uint32_t> uses_{0};
+  // Both are kept: a run may be inside either.
+  std::shared_ptr<const KernelCode> first_;
+  std::shared_ptr<const KernelCode> better_;
+};
+using KernelRef = std::shared_ptr<CachedKernel>;
+
+/// The compiled code of these kernels; what is missing is compiled on all threads. Counts kernel.compile and
+/// kernel.hit.
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels);
+
+/// What goes into kernels, and whether ops are fused at all.
+const KernelAbility& kernel_ability();
+FusionOptions fusion_options();
+
+}  // namespace lento::cpu

@@ -1,0 +1,52 @@
+// NodeRunner: single nodes of a graph by the reference backend's kernels, for ops that have no code of their own here
+// and for steps in which something failed.
+#pragma once
+
+#include "backend/backend.h"
+#include "backends/cpu/threads.h"
+#include "compiler/schedule.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace lento::cpu {
+
+/// A node's value while a program runs.
+struct NodeValue {
+  void* data = nullptr;  // null: not computed yet, or not kept
+  BufferRef buffer;      // of outputs, which outlive the run
+  FailureRef failure;
+};
+
+class NodeRunner {
+ public:
+  NodeRunner(const Graph& graph, const RunArguments& arguments, std::vector<NodeValue>& values, std::uint8_t device)
+      : graph_(graph), arguments_(arguments), values_(values), device_(device) {}
+
+  /// Computes a node and its further results. Those that have a place are put there (`place` gives them memory); others
+  /// live as long as the runner. A failure poisons exactly this node and its results.
+  void run(std::uint32_t node, const std::vector<Place>& places, FunctionRef<void(std::uint32_t)> place);
+
+ private:
+  /// The value of an operand in contiguous memory; computes views and numbers on the way. Null when it failed, and then
+  /// `failure` is set.
+  void* materialise(OperandRef operand, FailureRef& failure);
+  /// Where a node's value is kept: with the program's values, or with the runner's own.
+  NodeValue& value_of(std::uint32_t node);
+  void compute(std::uint32_t node, std::span<void* const> inputs, std::span<const std::uint32_t> results);
+  /// Memory for a node that has no place.
+  void keep(std::uint32_t node);
+
+  const Graph& graph_;
+  const RunArguments& arguments_;
+  std::vector<NodeValue>& values_;
+  std::uint8_t device_;
+  std::map<std::uint32_t, NodeValue> kept_;  // values that have no place
+};
+
+/// Ops whose kernel writes only an update into an `out` that already holds their first operand.
+bool updates_first_operand(Op op);
+
+}  // namespace lento::cpu

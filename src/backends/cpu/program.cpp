@@ -1,0 +1,247 @@
+#include "backends/cpu/program.h"
+
+#include "backends/cpu/arena.h"
+#include "backends/cpu/node_runner.h"
+#include "backends/cpu/threads.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op.gen.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace lento::cpu {
+
+namespace {
+
+/// A vector instruction does an element in about this time, everything counted.
+constexpr double kNanosecondsPerInstruction = 0.06;
+constexpr double kNanosecondsPerStep = 300;
+/// What is worth handing to another thread, in elements times instructions: some 10 µs.
+constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
+
+const CounterId kDonation = counter_id("donation");
+
+/// The graph inputs that a step reads.
+std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
+  std::vector<std::uint32_t> inputs;
+  const auto note = [&](OperandRef operand) {
+    if (operand.kind() == OperandRef::Kind::leaf) inputs.push_back(operand.index());
+  };
+  if (step.is_kernel) {
+    for (const StepOperand& operand : step.operands) note(operand.base);
+  } else {
+    for (const OperandRef operand : graph.operands(graph.nodes[step.nodes[0]])) note(operand);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+CpuProgram::CpuProgram(Graph graph, std::uint8_t device) : graph_(std::move(graph)), device_(device) {
+  schedule_ = make_schedule(graph_, kernel_ability(), fusion_options());
+  code_ = find_kernels(schedule_.kernels);
+  last_use_of_input_.resize(graph_.inputs.size(), 0);
+  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+    for (const std::uint32_t input : inputs_of(graph_, schedule_.steps[s])) last_use_of_input_[input] = s;
+  }
+  for (const Step& step : schedule_.steps) {
+    const double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
+    estimated_microseconds_ += (nanoseconds + kNanosecondsPerStep) / 1000;
+  }
+}
+
+std::size_t CpuProgram::bytes() const {
+  std::size_t total = graph_.nodes.size() * (sizeof(Record) + sizeof(Source) + sizeof(Place));
+  for (const Step& step : schedule_.steps) total += sizeof(Step) + step.strides.size() * 16 + step.nodes.size() * 4;
+  return total;
+}
+
+std::size_t CpuProgram::code_bytes() const {
+  std::size_t total = 0;
+  for (const KernelRef& code : code_) total += code->code_bytes();
+  return total;
+}
+
+std::string CpuProgram::text() const { return to_string(schedule_, graph_); }
+
+/// One run: where every value lies, and which of them failed.
+class CpuProgram::Run {
+ public:
+  Run(const CpuProgram& program, const RunArguments& arguments)
+      : program_(program),
+        graph_(program.graph_),
+        schedule_(program.schedule_),
+        arguments_(arguments),
+        values_(program.graph_.nodes.size()),
+        output_buffers_(program.graph_.outputs.size()) {
+    if (schedule_.temporary_bytes != 0) block_ = allocate_cpu(schedule_.temporary_bytes, program.device_);
+  }
+
+  void run() {
+    for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+      const Step& step = schedule_.steps[s];
+      if (step.is_kernel) {
+        run_kernel(step);
+      } else {
+        take_donated(s, step);
+        run_alone(step);
+      }
+    }
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+      NodeValue& value = values_[graph_.outputs[k]];
+      arguments_.outputs[k]->failure = value.failure;
+      if (!value.failure) arguments_.outputs[k]->buffer = value.buffer;
+    }
+  }
+
+ private:
+  bool failed(OperandRef operand) const {
+    if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(arguments_.inputs[operand.index()]->failure);
+    return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
+  }
+
+  std::byte* address(OperandRef operand) const {
+    if (operand.kind() == OperandRef::Kind::leaf) {
+      return static_cast<std::byte*>(arguments_.inputs[operand.index()]->buffer->data());
+    }
+    return static_cast<std::byte*>(values_[operand.index()].data);
+  }
+
+  /// Gives a node that is about to be computed its memory.
+  void place(std::uint32_t node) {
+    const Place& place = schedule_.places[node];
+    NodeValue& value = values_[node];
+    value.failure.reset();
+    if (place.kind == Place::Kind::output) {
+      BufferRef& buffer = output_buffers_[place.output];
+      if (!buffer) buffer = allocate_cpu(place.bytes, program_.device_);
+      value.buffer = buffer;
+      value.data = buffer->data();
+    } else {
+      value.data = static_cast<std::byte*>(block_ ? block_->data() : nullptr) + place.offset;
+    }
+  }
+
+  /// How far the starts move a view, in elements; nothing when a position lies outside.
+  std::optional<std::int64_t> offset(const std::vector<DynamicStart>& starts) const {
+    std::int64_t total = 0;
+    for (const DynamicStart& start : starts) {
+      const std::int64_t first = arguments_.scalars[start.number].value.to<std::int64_t>();
+      const std::int64_t last = first + (start.size - 1) * start.step;
+      if (start.size > 0 && (std::min(first, last) < 0 || std::max(first, last) >= start.extent)) return std::nullopt;
+      total += first * start.stride;
+    }
+    return total;
+  }
+
+  void run_kernel(const Step& step) {
+    const Kernel& kernel = schedule_.kernels[step.kernel];
+    addresses_.resize(step.operands.size());
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const StepOperand& operand = step.operands[i];
+      if (kernel.operands[i].output) continue;
+      const std::optional<std::int64_t> moved = failed(operand.base) ? std::nullopt : offset(operand.starts);
+      if (!moved) {
+        // Only what depends on the failure may be poisoned: each node for itself finds out.
+        run_alone(step);
+        return;
+      }
+      addresses_[i] = address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
+    }
+    try {
+      for (std::size_t i = 0; i < step.operands.size(); ++i) {
+        if (!kernel.operands[i].output) continue;
+        place(step.operands[i].base.index());
+        addresses_[i] = values_[step.operands[i].base.index()].data;
+      }
+    } catch (const Error& error) {
+      for (const std::uint32_t node : step.nodes) {
+        values_[node].failure = Failure::make(error.kind(), error.what(), arguments_.sources[node]);
+      }
+      return;
+    }
+    numbers_.resize(step.numbers.size() * 16);
+    for (std::size_t i = 0; i < step.numbers.size(); ++i) {
+      arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], numbers_.data() + i * 16);
+    }
+    call(kernel, step, {step.sizes.data(), addresses_.data(), step.strides.data(), numbers_.data()});
+  }
+
+  void call(const Kernel& kernel, const Step& step, const KernelArguments& arguments) const {
+    const std::size_t dims = step.sizes.size();
+    const std::size_t inner_dims = kernel.form == LoopForm::column ? 2 : 1;
+    std::int64_t outer = 1;
+    for (std::size_t d = 0; d + inner_dims < dims; ++d) outer *= step.sizes[d];
+    const std::int64_t inner = step.sizes.back();
+    CachedKernel& code = *program_.code_[step.kernel];
+    code.note_use();
+    const bool whole_rows = kernel.form == LoopForm::row;
+    if (step.cost <= kGrain) {
+      code.run(arguments, {0, outer, 0, inner});
+    } else if (whole_rows || outer >= 64) {
+      const double each = step.cost / static_cast<double>(std::max<std::int64_t>(outer, 1));
+      parallel_for(outer, std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / each)),
+                   [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {begin, end, 0, inner}); });
+    } else {
+      // Cut along the innermost dimension, at multiples of a page of floats, so that parts share no cache line.
+      const double each = step.cost / static_cast<double>(std::max<std::int64_t>(inner, 1));
+      const std::int64_t grain = (static_cast<std::int64_t>(kGrain / each) / 1024 + 1) * 1024;
+      parallel_for(inner, grain,
+                   [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {0, outer, begin, end}); });
+    }
+  }
+
+  /// An update of an input that nobody else needs happens in that input's memory.
+  void take_donated(std::uint32_t number, const Step& step) {
+    const Record& record = graph_.nodes[step.nodes[0]];
+    if (!updates_first_operand(record.op)) return;
+    const OperandRef operand = graph_.operands(record)[0];
+    if (operand.kind() == OperandRef::Kind::record) {
+      if (address(operand) == expected_address(step.nodes[0])) count(kDonation);
+      return;
+    }
+    const Place& place = schedule_.places[step.nodes[0]];
+    const std::uint32_t input = operand.index();
+    const std::span<const OperandRef> operands = graph_.operands(record);
+    const bool read_twice = std::count(operands.begin(), operands.end(), operand) > 1;
+    if (place.kind != Place::Kind::output || arguments_.donated[input] == 0 || read_twice ||
+        program_.last_use_of_input_[input] != number || output_buffers_[place.output]) {
+      return;
+    }
+    output_buffers_[place.output] = arguments_.inputs[input]->buffer;
+    count(kDonation);
+  }
+
+  const std::byte* expected_address(std::uint32_t node) const {
+    const Place& place = schedule_.places[node];
+    if (place.kind == Place::Kind::temporary) return static_cast<const std::byte*>(block_->data()) + place.offset;
+    return output_buffers_[place.output] ? static_cast<const std::byte*>(output_buffers_[place.output]->data())
+                                         : nullptr;
+  }
+
+  /// Runs the nodes of a step one by one: a call, or a kernel that something it reads has failed for.
+  void run_alone(const Step& step) {
+    NodeRunner runner(graph_, arguments_, values_, program_.device_);
+    for (const std::uint32_t node : step.nodes) {
+      if (graph_.nodes[node].op == Op::result) continue;
+      runner.run(node, schedule_.places, [this](std::uint32_t stored) { place(stored); });
+    }
+  }
+
+  const CpuProgram& program_;
+  const Graph& graph_;
+  const Schedule& schedule_;
+  const RunArguments& arguments_;
+  std::vector<NodeValue> values_;
+  std::vector<BufferRef> output_buffers_;
+  BufferRef block_;
+  std::vector<void*> addresses_;
+  std::vector<std::byte> numbers_;
+};
+
+void CpuProgram::run(const RunArguments& arguments) { Run(*this, arguments).run(); }
+
+}  // namespace lento::cpu

@@ -1,0 +1,39 @@
+// The CPU device's programs: a schedule of kernels and calls, run step by step.
+#pragma once
+
+#include "backend/backend.h"
+#include "backends/cpu/kernel_cache.h"
+#include "compiler/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lento::cpu {
+
+class CpuProgram final : public Program {
+ public:
+  CpuProgram(Graph graph, std::uint8_t device);
+
+  void run(const RunArguments& arguments) override;
+  double estimated_microseconds() const override { return estimated_microseconds_; }
+  std::size_t bytes() const override;
+  std::size_t planned_peak() const override { return schedule_.temporary_bytes + schedule_.output_bytes; }
+  std::size_t kernels() const override { return schedule_.steps.size(); }
+  std::size_t code_bytes() const override;
+  std::string text() const override;
+
+ private:
+  class Run;
+
+  Graph graph_;
+  std::uint8_t device_;
+  Schedule schedule_;
+  std::vector<KernelRef> code_;                   // one a kernel of the schedule
+  std::vector<std::uint32_t> last_use_of_input_;  // the step
+  double estimated_microseconds_ = 0;
+};
+
+}  // namespace lento::cpu

@@ -1,0 +1,363 @@
+#include "compiler/fuse.h"
+
+#include "ir/attrs.gen.h"
+#include "ir/infer_elementwise.h"
+#include "ir/op.gen.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace lento {
+
+namespace {
+
+bool is_reduction(Op op) {
+  return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_max || op == Op::reduce_min ||
+         op == Op::reduce_any || op == Op::reduce_all;
+}
+
+/// Axes and keepdims of any of the reductions; their attributes have one form.
+ReduceSumAttrs reduction_attrs(const Record& node) {
+  switch (node.op) {
+    case Op::reduce_prod: {
+      const auto attrs = decode_reduce_prod(node.attrs);
+      return {attrs.axes, attrs.keepdims};
+    }
+    case Op::reduce_max: {
+      const auto attrs = decode_reduce_max(node.attrs);
+      return {attrs.axes, attrs.keepdims};
+    }
+    case Op::reduce_min: {
+      const auto attrs = decode_reduce_min(node.attrs);
+      return {attrs.axes, attrs.keepdims};
+    }
+    case Op::reduce_any: {
+      const auto attrs = decode_reduce_any(node.attrs);
+      return {attrs.axes, attrs.keepdims};
+    }
+    case Op::reduce_all: {
+      const auto attrs = decode_reduce_all(node.attrs);
+      return {attrs.axes, attrs.keepdims};
+    }
+    default:
+      return decode_reduce_sum(node.attrs);
+  }
+}
+
+/// The reduced axes when they are neighbours.
+std::optional<ReducedAxes> neighbouring(const Ints& axes, std::size_t rank) {
+  Ints sorted = axes;
+  for (std::int64_t& axis : sorted) axis = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty()) return std::nullopt;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i] != sorted[i - 1] + 1) return std::nullopt;
+  }
+  return ReducedAxes{static_cast<std::size_t>(sorted.front()), sorted.size()};
+}
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const KernelAbility& ability, const FusionOptions& options)
+      : graph_(graph), ability_(ability), options_(options) {
+    const std::size_t count = graph.nodes.size();
+    result_.roles.resize(count, NodeRole::call);
+    result_.group_of.resize(count, Fusion::kNoGroup);
+    result_.stored.resize(count, 0);
+    result_.views.resize(count);
+    call_level_.resize(count, 0);
+  }
+
+  Fusion run() {
+    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) place(node);
+    for (const std::uint32_t output : graph_.outputs) need(OperandRef::record(output));
+    return std::move(result_);
+  }
+
+ private:
+  using Role = NodeRole;
+
+  const Shape& shape(std::uint32_t node) const { return shape_of(graph_.nodes[node].shape); }
+  Shape shape(OperandRef operand) const { return graph_.meta_of(operand).shape; }
+  static bool is_node(OperandRef operand) { return operand.kind() == OperandRef::Kind::record; }
+  Role role(OperandRef operand) const { return result_.roles[operand.index()]; }
+
+  /// The level from which on a value can be loaded.
+  std::uint32_t available(OperandRef operand) const {
+    if (!is_node(operand)) return 0;
+    const std::uint32_t node = operand.index();
+    switch (result_.roles[node]) {
+      case Role::view:
+        return stored_level(result_.views[node]->base);
+      case Role::number:
+        return 0;
+      case Role::element:
+      case Role::row:
+        return result_.groups[result_.group_of[node]].level + 1;
+      case Role::call:
+        return call_level_[node] + 1;
+      case Role::result:
+        return call_level_[graph_.nodes[node].operands[0].index()] + 1;
+    }
+    return 0;
+  }
+
+  /// Says that a value must lie in memory of its own. A view or a number gets a group that copies it there.
+  void need(OperandRef operand) {
+    if (!is_node(operand)) return;
+    const std::uint32_t node = operand.index();
+    if (result_.stored[node] != 0) return;
+    result_.stored[node] = 1;
+    if (role(operand) != Role::view && role(operand) != Role::number) return;
+    if (!ability_.holds(graph_.nodes[node].dtype)) {
+      // Nothing can copy it but the op itself.
+      if (role(operand) == Role::view) need(graph_.operands(graph_.nodes[node])[0]);
+      make_call(node);
+      return;
+    }
+    if (role(operand) == Role::view) load(operand);
+    start_group(node, shape(node), available(operand));
+  }
+
+  /// Says that a value is loaded by another step: what it is a view of must lie in memory.
+  void load(OperandRef operand) {
+    if (!is_node(operand)) return;
+    if (role(operand) == Role::view) {
+      need(result_.views[operand.index()]->base);
+    } else if (role(operand) != Role::number) {
+      need(operand);
+    }
+  }
+
+  void make_call(std::uint32_t node) {
+    std::uint32_t level = 0;
+    for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
+      if (operand.kind() == OperandRef::Kind::scalar) continue;
+      need(operand);
+      level = std::max(level, stored_level(operand));
+    }
+    result_.roles[node] = Role::call;
+    result_.group_of[node] = Fusion::kNoGroup;
+    result_.stored[node] = 1;
+    call_level_[node] = level;
+  }
+
+  /// The level from which on a value that is stored can be read as a whole.
+  std::uint32_t stored_level(OperandRef operand) const {
+    if (!is_node(operand)) return 0;
+    const std::uint32_t group = result_.group_of[operand.index()];
+    return group == Fusion::kNoGroup ? available(operand) : result_.groups[group].level + 1;
+  }
+
+  std::uint32_t start_group(std::uint32_t node, const Shape& shape, std::uint32_t level) {
+    result_.groups.push_back({shape, shape, {}, level, {node}});
+    return result_.group_of[node] = static_cast<std::uint32_t>(result_.groups.size() - 1);
+  }
+
+  void join(std::uint32_t node, std::uint32_t group) {
+    result_.groups[group].nodes.push_back(node);
+    result_.group_of[node] = group;
+  }
+
+  /// Moves everything of one group into another.
+  void merge(std::uint32_t into, std::uint32_t from) {
+    Group& a = result_.groups[into];
+    Group& b = result_.groups[from];
+    for (const std::uint32_t node : b.nodes) result_.group_of[node] = into;
+    const auto middle = static_cast<std::ptrdiff_t>(a.nodes.size());
+    a.nodes.insert(a.nodes.end(), b.nodes.begin(), b.nodes.end());
+    std::inplace_merge(a.nodes.begin(), a.nodes.begin() + middle, a.nodes.end());
+    if (a.reduced.count == 0) {
+      a.reduced = b.reduced;
+      a.row_shape = b.row_shape;
+    }
+    b.nodes.clear();
+  }
+
+  void place(std::uint32_t node) {
+    const Record& record = graph_.nodes[node];
+    if (record.op == Op::result) {
+      result_.roles[node] = Role::result;
+      result_.stored[node] = 1;
+      return;
+    }
+    if (!options_.alone.empty() && options_.alone[node] != 0) {
+      make_call(node);
+      return;
+    }
+    if (is_view_op(record.op) && place_view(node)) return;
+    if (record.op == Op::full && ability_.holds(record.dtype)) {
+      result_.roles[node] = Role::number;
+      return;
+    }
+    if (computes(record)) {
+      place_element(node);
+    } else if (is_reduction(record.op) && place_reduction(node)) {
+      return;
+    } else {
+      make_call(node);
+    }
+  }
+
+  bool place_view(std::uint32_t node) {
+    const OperandRef operand = graph_.operands(graph_.nodes[node])[0];
+    if (is_node(operand) && role(operand) == Role::number) {
+      result_.roles[node] = Role::number;
+      return true;
+    }
+    const bool through = is_node(operand) && role(operand) == Role::view && result_.stored[operand.index()] == 0;
+    const View source = through ? *result_.views[operand.index()] : whole(operand, shape(operand));
+    std::optional<View> view = apply(graph_, graph_.nodes[node], source);
+    if (!view && through) {
+      // Its operand has no strides that fit: with the operand in memory it has.
+      view = apply(graph_, graph_.nodes[node], whole(operand, shape(operand)));
+      if (view) need(operand);
+    }
+    if (!view) return false;
+    result_.roles[node] = Role::view;
+    result_.views[node] = std::move(view);
+    return true;
+  }
+
+  bool computes(const Record& record) const {
+    if (record.op == Op::astype) {
+      return ability_.casts(graph_.meta_of(graph_.operands(record)[0]).dtype, record.dtype);
+    }
+    const OpInfo& op = info(record.op);
+    if (!op.elementwise()) return false;
+    const std::span<const OperandRef> operands = graph_.operands(record);
+    const DType compute = graph_.meta_of(operands[op.rule->leading_condition ? 1 : 0]).dtype;
+    return operands.size() <= 3 && ability_.computes(record.op, compute, record.dtype);
+  }
+
+  /// True when the operand has its value in this group, to be used as it is by a node over the group's points or rows.
+  bool in_group(OperandRef operand, std::uint32_t group, bool row) const {
+    if (!is_node(operand) || result_.group_of[operand.index()] != group) return false;
+    const Role has = role(operand);
+    if (has == Role::row) return shape(operand) == result_.groups[group].row_shape;
+    return has == Role::element && !row;
+  }
+
+  /// The level a node needs at least when it joins this group (kNoGroup: one of its own).
+  std::uint32_t needed_level(const Record& record, std::uint32_t group, bool row) const {
+    std::uint32_t level = 0;
+    for (const OperandRef operand : graph_.operands(record)) {
+      if (operand.kind() == OperandRef::Kind::scalar) continue;
+      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) level = std::max(level, available(operand));
+    }
+    return level;
+  }
+
+  bool has_room(std::uint32_t group) const { return result_.groups[group].nodes.size() < options_.most_nodes; }
+
+  void place_element(std::uint32_t node) {
+    const Record& record = graph_.nodes[node];
+    const std::span<const OperandRef> operands = graph_.operands(record);
+    std::uint32_t best = Fusion::kNoGroup;
+    Role best_role = Role::element;
+    if (options_.fuse) {
+      for (const OperandRef operand : operands) {
+        if (!is_node(operand) || result_.group_of[operand.index()] == Fusion::kNoGroup) continue;
+        const std::uint32_t group = result_.group_of[operand.index()];
+        const std::optional<Role> fits = role_in(group, node);
+        if (!fits || !has_room(group)) continue;
+        if (best == Fusion::kNoGroup || result_.groups[group].level > result_.groups[best].level) {
+          best = group;
+          best_role = *fits;
+        }
+      }
+      // Groups of the same level over the same points become one.
+      for (const OperandRef operand : operands) {
+        if (best == Fusion::kNoGroup || !is_node(operand)) break;
+        const std::uint32_t other = result_.group_of[operand.index()];
+        if (other != Fusion::kNoGroup && other != best && can_merge(best, other)) merge(best, other);
+      }
+    }
+    if (best != Fusion::kNoGroup && needed_level(record, best, best_role == Role::row) <= result_.groups[best].level) {
+      result_.roles[node] = best_role;
+      load_the_rest(record, best, best_role == Role::row);
+      join(node, best);
+      return;
+    }
+    result_.roles[node] = Role::element;
+    load_the_rest(record, Fusion::kNoGroup, false);
+    start_group(node, shape(node), needed_level(record, Fusion::kNoGroup, false));
+  }
+
+  /// What a node would be in a group: over its points, or over its rows.
+  std::optional<Role> role_in(std::uint32_t group, std::uint32_t node) const {
+    const Group& g = result_.groups[group];
+    // A copy of a view or a number is no value that others could use.
+    if (result_.roles[g.nodes.front()] == Role::view || result_.roles[g.nodes.front()] == Role::number)
+      return std::nullopt;
+    const bool by_rows = g.reduced.first + g.reduced.count == g.shape.size();
+    if (g.shape == shape(node)) {
+      // Only rows are gone over again after they have been reduced.
+      const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
+      const bool uses_rows = std::ranges::any_of(
+          operands, [&](OperandRef operand) { return is_node(operand) && role(operand) == Role::row; });
+      return uses_rows && !by_rows ? std::nullopt : std::optional(Role::element);
+    }
+    if (g.reduced.count != 0 && g.row_shape == shape(node)) return Role::row;
+    return std::nullopt;
+  }
+
+  bool can_merge(std::uint32_t a, std::uint32_t b) const {
+    const Group& x = result_.groups[a];
+    const Group& y = result_.groups[b];
+    const Role first = result_.roles[y.nodes.front()];
+    return x.level == y.level && x.shape == y.shape && first != Role::view && first != Role::number &&
+           (x.reduced.count == 0 || y.reduced.count == 0 || x.reduced == y.reduced) &&
+           x.nodes.size() + y.nodes.size() < options_.most_nodes;
+  }
+
+  void load_the_rest(const Record& record, std::uint32_t group, bool row) {
+    for (const OperandRef operand : graph_.operands(record)) {
+      if (operand.kind() == OperandRef::Kind::scalar) continue;
+      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) load(operand);
+    }
+  }
+
+  bool place_reduction(std::uint32_t node) {
+    const Record& record = graph_.nodes[node];
+    const OperandRef operand = graph_.operands(record)[0];
+    const Shape from = shape(operand);
+    const ReduceSumAttrs attrs = reduction_attrs(record);
+    const std::optional<ReducedAxes> axes = neighbouring(attrs.axes, from.size());
+    const Meta meta = graph_.meta_of(operand);
+    if (!axes || element_count(from) == 0 || !ability_.reduces(record.op, meta.dtype)) return false;
+    Shape row_shape = from;
+    for (std::size_t d = axes->first; d < axes->first + axes->count; ++d) row_shape[d] = 1;
+    std::uint32_t group = Fusion::kNoGroup;
+    if (options_.fuse && is_node(operand) && role(operand) == Role::element) group = result_.group_of[operand.index()];
+    if (group != Fusion::kNoGroup) {
+      Group& g = result_.groups[group];
+      if (g.shape != from || (g.reduced.count != 0 && g.reduced != *axes) || !has_room(group)) group = Fusion::kNoGroup;
+    }
+    if (group == Fusion::kNoGroup) {
+      load(operand);
+      const std::uint32_t level = available(operand);
+      group = start_group(node, from, level);
+    } else {
+      join(node, group);
+    }
+    result_.groups[group].reduced = *axes;
+    result_.groups[group].row_shape = row_shape;
+    result_.roles[node] = Role::row;
+    return true;
+  }
+
+  const Graph& graph_;
+  const KernelAbility& ability_;
+  const FusionOptions& options_;
+  Fusion result_;
+  std::vector<std::uint32_t> call_level_;
+};
+
+}  // namespace
+
+Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options) {
+  return Fuser(graph, ability, options).run();
+}
+
+}  // namespace lento

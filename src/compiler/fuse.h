@@ -1,0 +1,69 @@
+// Fusion: which nodes of a graph run together in one kernel, which run alone, and which never run because they are
+// views.
+//
+// Every group has a level: the number of steps that must have run before it on the longest way. A node joins a group
+// that makes one of its operands when everything else it reads is there at that level; groups of one level cannot
+// depend on each other, so two that compute over the same shape may be merged when a node reads both.
+#pragma once
+
+#include "compiler/view.h"
+#include "ir/graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lento {
+
+/// What a code generator can do; asked for every op that could go into a kernel.
+struct KernelAbility {
+  bool (*computes)(Op op, DType compute, DType result) = nullptr;  // elementwise
+  bool (*casts)(DType from, DType to) = nullptr;
+  bool (*reduces)(Op op, DType dtype) = nullptr;
+  bool (*holds)(DType dtype) = nullptr;  // loads and stores
+};
+
+enum class NodeRole : std::uint8_t {
+  view,     // an index map of something that is stored
+  number,   // full: the same number everywhere
+  element,  // computed in a group, one value for each point of its shape
+  row,      // computed in a group, one value for each row: a reduction, or what is computed from such
+  call,     // a step of its own
+  result,   // a further result of a call
+};
+
+/// The axes a group reduces over: a run of neighbours.
+struct ReducedAxes {
+  std::size_t first = 0;
+  std::size_t count = 0;  // 0: it reduces nothing
+
+  friend bool operator==(const ReducedAxes&, const ReducedAxes&) = default;
+};
+
+struct Group {
+  Shape shape;      // of the iteration space
+  Shape row_shape;  // the same with 1 for each reduced axis
+  ReducedAxes reduced;
+  std::uint32_t level = 0;
+  std::vector<std::uint32_t> nodes;  // ascending
+};
+
+struct Fusion {
+  static constexpr std::uint32_t kNoGroup = ~0U;
+
+  std::vector<NodeRole> roles;             // one a node
+  std::vector<std::uint32_t> group_of;     // one a node; kNoGroup for views, numbers, calls
+  std::vector<Group> groups;               // those that were merged into others are empty
+  std::vector<std::uint8_t> stored;        // one a node: its value is needed in memory
+  std::vector<std::optional<View>> views;  // of nodes with the role view
+};
+
+struct FusionOptions {
+  bool fuse = true;  // false: every node alone
+  std::size_t most_nodes = 60;
+  std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
+};
+
+Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
+
+}  // namespace lento

@@ -1,0 +1,55 @@
+// Schedule: a graph as a list of steps over values in memory, ready for a backend: kernels with their sizes and
+// strides, and calls of single ops. What lies where, and for how long, is decided here, before anything runs.
+#pragma once
+
+#include "compiler/fuse.h"
+#include "compiler/kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lento {
+
+/// Operand of a kernel step: a view of a stored value, walked by the kernel's dimensions.
+struct StepOperand {
+  OperandRef base;  // a graph input or a stored node
+  std::vector<DynamicStart> starts;
+};
+
+struct Step {
+  bool is_kernel = false;
+  std::uint32_t kernel = 0;            // of Schedule::kernels
+  std::vector<StepOperand> operands;   // of the kernel
+  std::vector<std::int64_t> sizes;     // of its dimensions
+  std::vector<std::int64_t> strides;   // [operand * dims + dimension]
+  std::vector<std::uint32_t> numbers;  // graph scalars, as the kernel numbers them
+  std::vector<std::uint32_t> nodes;    // what it computes, ascending; of a call: the op and its further results
+  double cost = 0;                     // elements times instructions, or a guess
+};
+
+/// Where a stored node's value lies while the program runs.
+struct Place {
+  enum class Kind : std::uint8_t { none, output, temporary };
+  Kind kind = Kind::none;
+  std::uint32_t output = 0;  // kind output: which one
+  std::size_t offset = 0;    // kind temporary: in the block of temporaries
+  std::size_t bytes = 0;
+};
+
+struct Schedule {
+  std::vector<Kernel> kernels;  // each once
+  std::vector<Step> steps;
+  std::vector<Place> places;        // one a node
+  std::size_t temporary_bytes = 0;  // of the block that all temporaries share
+  std::size_t output_bytes = 0;
+};
+
+Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
+
+/// The steps and kernels as text.
+std::string to_string(const Schedule& schedule, const Graph& graph);
+
+}  // namespace lento

@@ -1,0 +1,128 @@
+#include "compiler/view.h"
+
+#include "ir/attrs.gen.h"
+#include "ir/op.gen.h"
+
+namespace lento {
+
+namespace {
+
+/// Strides of `view`, which has shape `from`, seen with shape `to`; nothing when one stride a dimension is not enough.
+std::optional<Ints> reshaped_strides(const Shape& from, const Ints& strides, const Shape& to) {
+  // Runs of dimensions of `from` that lie in memory like one are matched with dimensions of `to` of the same product.
+  Ints result(to.size(), 0);
+  if (element_count(to) == 0) return result;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < from.size() || j < to.size()) {
+    if (i < from.size() && from[i] == 1) {
+      ++i;
+      continue;
+    }
+    if (j < to.size() && to[j] == 1) {
+      ++j;
+      continue;
+    }
+    if (i == from.size() || j == to.size()) return std::nullopt;  // cannot happen: the element counts agree
+    std::size_t last_i = i;
+    std::size_t last_j = j;
+    std::int64_t old_size = from[i];
+    std::int64_t new_size = to[j];
+    while (old_size != new_size) {
+      if (old_size < new_size) {
+        if (++last_i == from.size()) return std::nullopt;
+        old_size *= from[last_i];
+      } else {
+        if (++last_j == to.size()) return std::nullopt;
+        new_size *= to[last_j];
+      }
+    }
+    // The run i … last_i must be contiguous in itself: each dimension's stride is the next one's times its length.
+    std::int64_t inner = 0;
+    bool has_inner = false;
+    std::int64_t expected = 0;
+    for (std::size_t d = last_i + 1; d-- > i;) {
+      if (from[d] == 1) continue;
+      if (!has_inner) {
+        inner = strides[d];
+        has_inner = true;
+      } else if (strides[d] != expected) {
+        return std::nullopt;
+      }
+      expected = strides[d] * from[d];
+    }
+    std::int64_t stride = inner;
+    for (std::size_t d = last_j + 1; d-- > j;) {
+      result[d] = to[d] == 1 ? 0 : stride;
+      stride *= to[d];
+    }
+    i = last_i + 1;
+    j = last_j + 1;
+  }
+  return result;
+}
+
+View sliced(const Graph& graph, const Record& map, const View& view, const Shape& from) {
+  const StridedSliceAttrs attrs = decode_strided_slice(map.attrs);
+  View result = view;
+  const std::span<const OperandRef> operands = graph.operands(map);
+  for (std::size_t j = 0; j < attrs.axes.size(); ++j) {
+    const auto axis = static_cast<std::size_t>(attrs.axes[j]);
+    result.starts.push_back({operands[1 + j].index(), view.strides[axis], attrs.sizes[j], attrs.steps[j], from[axis]});
+    result.strides[axis] = view.strides[axis] * attrs.steps[j];
+  }
+  return result;
+}
+
+}  // namespace
+
+View whole(OperandRef base, const Shape& shape) {
+  View view{base, Ints(shape.size(), 0), {}};
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    view.strides[d] = shape[d] == 1 ? 0 : stride;
+    stride *= shape[d];
+  }
+  return view;
+}
+
+bool is_view_op(Op op) {
+  return op == Op::permute_dims || op == Op::broadcast_to || op == Op::strided_slice || op == Op::reshape;
+}
+
+std::optional<View> apply(const Graph& graph, const Record& map, const View& view) {
+  const Shape from = graph.meta_of(graph.operands(map)[0]).shape;
+  const Shape& to = shape_of(map.shape);
+  switch (map.op) {
+    case Op::permute_dims: {
+      const PermuteDimsAttrs attrs = decode_permute_dims(map.attrs);
+      View result = view;
+      for (std::size_t d = 0; d < attrs.axes.size(); ++d) {
+        result.strides[d] = view.strides[static_cast<std::size_t>(attrs.axes[d])];
+      }
+      return result;
+    }
+    case Op::broadcast_to:
+      return View{view.base, broadcast_strides(view, from, to), view.starts};
+    case Op::strided_slice:
+      return sliced(graph, map, view, from);
+    case Op::reshape: {
+      std::optional<Ints> strides = reshaped_strides(from, view.strides, to);
+      if (!strides) return std::nullopt;
+      return View{view.base, *std::move(strides), view.starts};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Ints broadcast_strides(const View& view, const Shape& own, const Shape& to) {
+  Ints strides(to.size(), 0);
+  const std::size_t leading = to.size() - own.size();
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    if (own[d] != 1) strides[leading + d] = view.strides[d];
+  }
+  return strides;
+}
+
+}  // namespace lento

@@ -1,0 +1,47 @@
+// View: a value as a part of another one that lies in memory: which element of the base is the element at a position.
+// Index maps (permute_dims, broadcast_to, strided_slice, most reshapes) are views and never run.
+#pragma once
+
+#include <lento/ints.h>
+
+#include "ir/graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lento {
+
+/// A start that is a number of the plan: known when the plan runs.
+struct DynamicStart {
+  std::uint32_t number = 0;  // scalar of the graph
+  std::int64_t stride = 0;   // elements of the base by which it moves the view
+  // The positions start, start + step, …, start + (size - 1) * step must lie in 0 … extent - 1.
+  std::int64_t size = 0;
+  std::int64_t step = 1;
+  std::int64_t extent = 0;
+
+  friend bool operator==(const DynamicStart&, const DynamicStart&) = default;
+};
+
+struct View {
+  OperandRef base;                   // a graph input, or a node that is stored
+  Ints strides;                      // one a dimension of the view, in elements of the base
+  std::vector<DynamicStart> starts;  // what they add is the offset of the first element
+
+  friend bool operator==(const View&, const View&) = default;
+};
+
+/// The whole of a contiguous value.
+View whole(OperandRef base, const Shape& shape);
+
+/// What an index map makes of a view of its operand, or nothing when it is no index map or has no strides.
+std::optional<View> apply(const Graph& graph, const Record& map, const View& view);
+
+/// True for the ops that `apply` knows.
+bool is_view_op(Op op);
+
+/// The view as it is read while walking over a shape that it is broadcast to.
+Ints broadcast_strides(const View& view, const Shape& own, const Shape& to);
+
+}  // namespace lento
