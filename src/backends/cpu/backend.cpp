@@ -23,7 +23,11 @@ class CpuBackend final : public Backend {
   }
 };
 
-[[maybe_unused]] const bool registered = (register_backend(std::make_unique<CpuBackend>()), true);
+struct Registration {
+  Registration() { register_backend(std::make_unique<CpuBackend>()); }
+};
+// Before the reference backend, whatever the order of files in the library: the first device is the default.
+[[maybe_unused, gnu::init_priority(1000)]] const Registration registration;
 
 }  // namespace
 

@@ -46,8 +46,12 @@ class Improver {
   }
 
   // Around fork: no task is running, since a compiler in the middle of its work would leave locks behind.
-  void pause() { mutex_.lock(), running_.lock(); }
-  void resume() { running_.unlock(), mutex_.unlock(); }
+  void pause() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return !busy_; });
+    lock.release();
+  }
+  void resume() { mutex_.unlock(); }
 
  private:
   void work() {
@@ -57,23 +61,27 @@ class Improver {
     while (true) {
       wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
       if (stopping_) return;
-      const std::function<void()> task = std::move(tasks_.front());
+      std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
-      const std::lock_guard running(running_);
+      busy_ = true;
       lock.unlock();
       try {
         task();
       } catch (const std::exception&) {  // the first code goes on serving
       }
+      task = nullptr;
       lock.lock();
+      busy_ = false;
+      ended_.notify_all();
     }
   }
 
   std::mutex mutex_;
-  std::mutex running_;  // held while a task runs; taken after mutex_
-  std::condition_variable wake_;
+  std::condition_variable wake_;   // a task arrived, or stopping
+  std::condition_variable ended_;  // a task ended
   std::deque<std::function<void()>> tasks_;
   std::thread thread_;
+  bool busy_ = false;
   bool stopping_ = false;
 };
 

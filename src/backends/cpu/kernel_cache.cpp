@@ -119,9 +119,11 @@ void CachedKernel::note_use() {
 }
 
 void CachedKernel::improve() {
-  better_ = compile_kernel(kernel_, Tier::one);
-  current_.store(better_.get(), std::memory_order_release);
-  count(kTierUp);
+  std::call_once(improved_, [this] {
+    better_ = compile_kernel(kernel_, Tier::one);
+    current_.store(better_.get(), std::memory_order_release);
+    count(kTierUp);
+  });
 }
 
 std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels) {

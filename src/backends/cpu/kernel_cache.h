@@ -30,7 +30,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 
   /// Compiles the first code if nobody has. Throws BackendError; the next call tries again.
   void ensure_compiled();
-  /// Compiles the better code and swaps it in.
+  /// Compiles the better code and swaps it in; once.
   void improve();
 
  private:
@@ -38,6 +38,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 
   const Kernel kernel_;
   std::once_flag compiled_;
+  std::once_flag improved_;
   std::atomic<const KernelCode*> current_{nullptr};
   std::atomic<std::uint32_t> uses_{0};
   // Both are kept: a run may be inside either.

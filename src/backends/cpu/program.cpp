@@ -40,8 +40,9 @@ std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
 
 }  // namespace
 
-CpuProgram::CpuProgram(Graph graph, std::uint8_t device) : graph_(std::move(graph)), device_(device) {
-  schedule_ = make_schedule(graph_, kernel_ability(), fusion_options());
+CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fusion)
+    : graph_(std::move(graph)), device_(device) {
+  schedule_ = make_schedule(graph_, kernel_ability(), fusion);
   code_ = find_kernels(schedule_.kernels);
   last_use_of_input_.resize(graph_.inputs.size(), 0);
   for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
@@ -63,6 +64,10 @@ std::size_t CpuProgram::code_bytes() const {
   std::size_t total = 0;
   for (const KernelRef& code : code_) total += code->code_bytes();
   return total;
+}
+
+void CpuProgram::improve() {
+  for (const KernelRef& code : code_) code->improve();
 }
 
 std::string CpuProgram::text() const { return to_string(schedule_, graph_); }
@@ -121,8 +126,15 @@ class CpuProgram::Run {
       value.buffer = buffer;
       value.data = buffer->data();
     } else {
-      value.data = static_cast<std::byte*>(block_ ? block_->data() : nullptr) + place.offset;
+      value.data = temporary(place);
     }
+  }
+
+  /// Where a temporary lies. Without a block there are only empty ones, but an address that is not null means
+  /// "computed".
+  std::byte* temporary(const Place& place) const {
+    static std::byte empty[64];
+    return block_ ? static_cast<std::byte*>(block_->data()) + place.offset : empty;
   }
 
   /// How far the starts move a view, in elements; nothing when a position lies outside.
@@ -217,7 +229,7 @@ class CpuProgram::Run {
 
   const std::byte* expected_address(std::uint32_t node) const {
     const Place& place = schedule_.places[node];
-    if (place.kind == Place::Kind::temporary) return static_cast<const std::byte*>(block_->data()) + place.offset;
+    if (place.kind == Place::Kind::temporary) return temporary(place);
     return output_buffers_[place.output] ? static_cast<const std::byte*>(output_buffers_[place.output]->data())
                                          : nullptr;
   }

@@ -9,13 +9,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lento::cpu {
 
 class CpuProgram final : public Program {
  public:
-  CpuProgram(Graph graph, std::uint8_t device);
+  CpuProgram(Graph graph, std::uint8_t device) : CpuProgram(std::move(graph), device, fusion_options()) {}
+  CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fusion);
 
   void run(const RunArguments& arguments) override;
   double estimated_microseconds() const override { return estimated_microseconds_; }
@@ -24,6 +26,8 @@ class CpuProgram final : public Program {
   std::size_t kernels() const override { return schedule_.steps.size(); }
   std::size_t code_bytes() const override;
   std::string text() const override;
+  /// Compiles every kernel with care now instead of when it has run often.
+  void improve();
 
  private:
   class Run;
