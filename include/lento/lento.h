@@ -13,4 +13,5 @@
 #include <lento/ops.gen.h>
 #include <lento/random.h>
 #include <lento/tensor.h>
+#include <lento/threads.h>
 #include <lento/version.h>

@@ -1,0 +1,225 @@
+#include "backends/cpu/threads.h"
+
+#include "backends/cpu/processors.h"
+#include "base/fail.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lento::cpu {
+
+namespace {
+
+using Word = std::atomic<std::uint32_t>;
+
+/// How often a thread looks before it sleeps: some 20 µs, which is longer than the time between two kernels of a step
+/// and short beside what sleeping and waking costs everybody.
+constexpr int kSpins = 1000;
+/// Chunks a thread: enough to balance threads that started late or were interrupted.
+constexpr std::int64_t kChunksPerThread = 4;
+
+constinit thread_local bool inside = false;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// Sleeps while the word has this value; may wake for no reason.
+void sleep_while(Word& word, std::uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void wake(Word& word, int count) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+struct Job {
+  const FunctionRef<void(std::int64_t, std::int64_t)>* body = nullptr;
+  std::int64_t count = 0;
+  std::int64_t chunk = 0;
+  std::uint32_t helpers = 0;          // as many may come in
+  std::atomic<std::int64_t> next{0};  // where the next chunk begins
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;  // of whoever set `failed`
+};
+
+class Team {
+ public:
+  /// False when the team is busy: then nothing was done.
+  bool run(std::int64_t count, std::int64_t chunk, int threads,
+           const FunctionRef<void(std::int64_t, std::int64_t)>& body) {
+    if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    start_helpers(threads - 1);
+    job_.body = &body;
+    job_.count = count;
+    job_.chunk = chunk;
+    job_.helpers = static_cast<std::uint32_t>(threads - 1);
+    job_.next.store(0, std::memory_order_relaxed);
+    job_.failed.store(false, std::memory_order_relaxed);
+    state_.fetch_or(kOpen, std::memory_order_release);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    // A helper announces itself and then looks at the epoch once more: one of us sees the other.
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) wake(epoch_, threads - 1);
+    work();
+    state_.fetch_and(~kOpen, std::memory_order_relaxed);
+    wait_for_helpers();
+    const std::exception_ptr failure = std::exchange(job_.failure, nullptr);
+    busy_.store(false, std::memory_order_release);
+    if (failure) std::rethrow_exception(failure);
+    return true;
+  }
+
+  /// Ends the helpers. Whoever comes later finds the team busy and works alone.
+  void stop() {
+    while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    stopping_.store(true, std::memory_order_relaxed);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    wake(epoch_, INT_MAX);
+    for (std::thread& helper : helpers_) helper.join();
+  }
+
+ private:
+  // Bits of state_; the rest counts the helpers that are at work.
+  static constexpr std::uint32_t kOpen = 1U << 31;     // helpers may come in
+  static constexpr std::uint32_t kAwaited = 1U << 30;  // the caller sleeps until the count is 0
+  static constexpr std::uint32_t kCount = kAwaited - 1;
+
+  void start_helpers(int wanted) {
+    if (static_cast<int>(helpers_.size()) >= wanted) return;
+    // Signals are for the threads of the program.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      while (static_cast<int>(helpers_.size()) < wanted) helpers_.emplace_back([this] { help(); });
+    } catch (const std::exception&) {  // no more threads or no memory: those there are will do
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  /// Does chunks until there are none.
+  void work() noexcept {
+    inside = true;
+    try {
+      while (true) {
+        const std::int64_t begin = job_.next.fetch_add(job_.chunk, std::memory_order_relaxed);
+        if (begin >= job_.count) break;
+        (*job_.body)(begin, std::min(begin + job_.chunk, job_.count));
+      }
+    } catch (...) {
+      if (!job_.failed.exchange(true, std::memory_order_relaxed)) job_.failure = std::current_exception();
+      job_.next.store(job_.count, std::memory_order_relaxed);
+    }
+    inside = false;
+  }
+
+  void help() {
+    std::uint32_t seen = 0;
+    while (true) {
+      seen = next_epoch(seen);
+      if (stopping_.load(std::memory_order_relaxed)) return;
+      const std::uint32_t entered = state_.fetch_add(1, std::memory_order_acquire);
+      if ((entered & kOpen) != 0 && (entered & kCount) < job_.helpers) work();
+      const std::uint32_t left = state_.fetch_sub(1, std::memory_order_release);
+      if ((left & kAwaited) != 0 && (left & kCount) == 1) wake(state_, 1);
+    }
+  }
+
+  std::uint32_t next_epoch(std::uint32_t seen) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (const std::uint32_t now = epoch_.load(std::memory_order_acquire); now != seen) return now;
+      pause_briefly();
+    }
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    std::uint32_t now;
+    while ((now = epoch_.load(std::memory_order_seq_cst)) == seen) sleep_while(epoch_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return now;
+  }
+
+  void wait_for_helpers() {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if ((state_.load(std::memory_order_acquire) & kCount) == 0) return;
+      pause_briefly();
+    }
+    std::uint32_t now = state_.fetch_or(kAwaited, std::memory_order_acquire) | kAwaited;
+    while ((now & kCount) != 0) {
+      sleep_while(state_, now);
+      now = state_.load(std::memory_order_acquire);
+    }
+    state_.fetch_and(~kAwaited, std::memory_order_relaxed);
+  }
+
+  // What helpers poll, what callers exchange and what everybody adds to are on lines of their own.
+  alignas(64) Word epoch_{0};  // grows with every job
+  std::atomic<bool> stopping_{false};
+  alignas(64) Word state_{0};
+  alignas(64) Word sleepers_{0};
+  alignas(64) std::atomic<bool> busy_{false};  // who sets it owns what follows
+  std::vector<std::thread> helpers_;
+  Job job_;  // read by helpers that are counted in state_
+};
+
+std::atomic<Team*> team{nullptr};
+
+/// The child of a fork has none of the helpers, and maybe a job that no thread is at: it starts with a new team.
+Team& current_team() {
+  static const bool made = [] {
+    team = new Team;  // never destroyed: late callers must find it
+    std::atexit([] { team.load()->stop(); });
+    pthread_atfork(nullptr, nullptr, [] { team = new Team; });
+    return true;
+  }();
+  (void)made;
+  return *team.load(std::memory_order_relaxed);
+}
+
+std::atomic<int>& thread_count() {
+  static std::atomic<int> count{usable_processors()};
+  return count;
+}
+
+}  // namespace
+
+bool inside_parallel_for() { return inside; }
+
+void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
+  if (count <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  if (count > grain && !inside) {
+    const std::int64_t grains = (count - 1) / grain + 1;
+    const auto threads = static_cast<int>(std::min<std::int64_t>(num_threads(), grains));
+    const std::int64_t chunk = std::max<std::int64_t>(grains / (threads * kChunksPerThread), 1) * grain;
+    if (threads > 1 && current_team().run(count, chunk, threads, body)) return;
+  }
+  body(0, count);
+}
+
+}  // namespace lento::cpu
+
+namespace lento {
+
+int num_threads() { return cpu::thread_count().load(std::memory_order_relaxed); }
+
+void set_num_threads(int count) {
+  if (count < 1) fail<ValueError>("the number of threads must be at least 1, got {}", count);
+  cpu::thread_count().store(count, std::memory_order_relaxed);
+}
+
+}  // namespace lento
