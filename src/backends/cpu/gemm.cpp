@@ -1,0 +1,98 @@
+#include "backends/cpu/gemm.h"
+
+#include "base/dispatch.h"
+
+#include <cblas.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+namespace lento::cpu {
+
+namespace {
+
+CBLAS_TRANSPOSE transposition(const GemmOperand& operand) { return operand.transposed ? CblasTrans : CblasNoTrans; }
+
+template <class T>
+void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
+               std::int64_t ldc) {
+  const auto call = [&](auto function, auto alpha, auto beta) {
+    function(CblasRowMajor, transposition(a), transposition(b), static_cast<blasint>(m), static_cast<blasint>(n),
+             static_cast<blasint>(k), alpha, static_cast<const T*>(a.data), static_cast<blasint>(a.ld),
+             static_cast<const T*>(b.data), static_cast<blasint>(b.ld), beta, static_cast<T*>(c),
+             static_cast<blasint>(ldc));
+  };
+  const T one(1);
+  const T zero(0);
+  if constexpr (std::same_as<T, float>) call(cblas_sgemm, one, zero);
+  if constexpr (std::same_as<T, double>) call(cblas_dgemm, one, zero);
+  if constexpr (std::same_as<T, std::complex<float>>) call(cblas_cgemm, &one, &zero);
+  if constexpr (std::same_as<T, std::complex<double>>) call(cblas_zgemm, &one, &zero);
+}
+
+/// sum += a * b; integers as unsigned ones of at least the width of int, so that nothing overflows.
+template <class T>
+void add_product(T& sum, T a, T b) {
+  if constexpr (std::same_as<T, bool>) {
+    sum = sum || (a && b);
+  } else {
+    using Wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    sum = static_cast<T>(static_cast<Wide>(sum) + static_cast<Wide>(a) * static_cast<Wide>(b));
+  }
+}
+
+template <class T>
+void plain(std::int64_t m, std::int64_t n, std::int64_t k, StridedMatrix a, StridedMatrix b, void* to,
+           std::int64_t ldc) {
+  const T* const left = static_cast<const T*>(a.data);
+  const T* const right = static_cast<const T*>(b.data);
+  for (std::int64_t i = 0; i < m; ++i) {
+    T* const c = static_cast<T*>(to) + i * ldc;
+    const T* const row = left + i * a.row;
+    if (b.column == 1) {  // along the rows of b
+      std::fill_n(c, n, T{});
+      for (std::int64_t l = 0; l < k; ++l) {
+        const T factor = row[l * a.column];
+        const T* const from = right + l * b.row;
+        for (std::int64_t j = 0; j < n; ++j) add_product(c[j], factor, from[j]);
+      }
+    } else {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const T* const from = right + j * b.column;
+        T sum{};
+        for (std::int64_t l = 0; l < k; ++l) add_product(sum, row[l * a.column], from[l * b.row]);
+        c[j] = sum;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void gemm(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
+          std::int64_t ldc, bool small) {
+  switch (dtype) {
+    case DType::float32:
+      if (small) return blas_gemm<float>(m, n, k, a, b, c, ldc);
+      dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F, static_cast<const float*>(a.data),
+                 a.ld, static_cast<const float*>(b.data), b.ld, 0.0F, static_cast<float*>(c), ldc);
+      return;
+    case DType::float64:
+      return blas_gemm<double>(m, n, k, a, b, c, ldc);
+    case DType::complex64:
+      return blas_gemm<std::complex<float>>(m, n, k, a, b, c, ldc);
+    default:
+      return blas_gemm<std::complex<double>>(m, n, k, a, b, c, ldc);
+  }
+}
+
+void plain_product(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, StridedMatrix a, StridedMatrix b,
+                   void* c, std::int64_t ldc) {
+  dispatch(dtype, [&]<class T>() {
+    if constexpr (std::integral<T>) plain<T>(m, n, k, a, b, c, ldc);
+  });
+}
+
+}  // namespace lento::cpu
