@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -66,30 +67,56 @@ std::vector<KernelRange> parts_of(Random& random, const KernelRange& whole, bool
   return parts;
 }
 
-void check_kernel(Random& random, const KernelCall& call) {
+struct Variant {
+  std::string what;
+  std::shared_ptr<const cpu::KernelCode> code;
+};
+
+/// The code of the last kernel, for one that is called with several sizes.
+struct Variants {
+  Kernel kernel;
+  std::vector<Variant> all;
+
+  const std::vector<Variant>& of(const Kernel& wanted) {
+    if (all.empty() || kernel != wanted) {
+      kernel = wanted;
+      all.clear();
+      for (const cpu::Isa isa : isas()) {
+        for (const cpu::Tier tier : {cpu::Tier::zero, cpu::Tier::one}) {
+          const std::string what = std::string(isa == cpu::Isa::avx2 ? "AVX2" : "AVX-512") +
+                                   (tier == cpu::Tier::zero ? ", tier 0" : ", tier 1");
+          all.push_back({what, cpu::compile_kernel(kernel, tier, isa)});
+        }
+      }
+    }
+    return all;
+  }
+};
+
+void check_kernel(Random& random, const KernelCall& call, Variants& variants) {
   ASSERT_NO_THROW(verify(call.kernel)) << describe(call);
   ASSERT_TRUE(cpu::can_generate(call.kernel)) << describe(call);
   std::vector<void*> addresses;
   Memory expected = call.memory;
   interpret(call.kernel, call.arguments(expected, addresses));
-  for (const cpu::Isa isa : isas()) {
-    for (const cpu::Tier tier : {cpu::Tier::zero, cpu::Tier::one}) {
-      const std::string what =
-          std::string(isa == cpu::Isa::avx2 ? "AVX2" : "AVX-512") + (tier == cpu::Tier::zero ? ", tier 0" : ", tier 1");
-      const auto code = cpu::compile_kernel(call.kernel, tier, isa);
-      Memory actual = call.memory;
-      code->run(call.arguments(actual, addresses), call.whole());
-      expect_equal(call, expected, actual, what);
-      if (::testing::Test::HasFatalFailure()) return;
-      Memory in_parts = call.memory;
-      const KernelArguments arguments = call.arguments(in_parts, addresses);
-      for (const KernelRange& part : parts_of(random, call.whole(), call.kernel.form != LoopForm::row)) {
-        code->run(arguments, part);
-      }
-      expect_equal(call, actual, in_parts, what + ", in parts");
-      if (::testing::Test::HasFatalFailure()) return;
+  for (const auto& [what, code] : variants.of(call.kernel)) {
+    Memory actual = call.memory;
+    code->run(call.arguments(actual, addresses), call.whole());
+    expect_equal(call, expected, actual, what);
+    if (::testing::Test::HasFatalFailure()) return;
+    Memory in_parts = call.memory;
+    const KernelArguments arguments = call.arguments(in_parts, addresses);
+    for (const KernelRange& part : parts_of(random, call.whole(), call.kernel.form != LoopForm::row)) {
+      code->run(arguments, part);
     }
+    expect_equal(call, actual, in_parts, what + ", in parts");
+    if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+void check_kernel(Random& random, const KernelCall& call) {
+  Variants variants;
+  check_kernel(random, call, variants);
 }
 
 constexpr std::int64_t kLengths[] = {0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 100, 4095, 4096, 4097, 10000, 20481};
@@ -107,6 +134,7 @@ void check_random_kernels(LoopForm form, std::uint64_t seed, std::size_t rounds)
       if (below(random, 2) == 0) choice.dtypes.push_back(static_cast<DType>(below(random, kDTypeCount)));
       choice.steps = 1 + below(random, 10);
       choice.length = kLengths[below(random, std::size(kLengths))];
+      choice.values = round % 2 == 0 ? Values::plain : Values::special;
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(name(dtype)) + ", round " +
                    std::to_string(round));
       check_kernel(random, random_kernel(random, choice));
@@ -133,6 +161,33 @@ TEST(Codegen, EveryCastIsAsSpecified) {
     check_kernel(random, every_cast(random, dtype, 20011));
     if (HasFatalFailure()) return;
   }
+}
+
+void check_reductions(LoopForm form, Values values, std::span<const DType> dtypes) {
+  for (const DType dtype : dtypes) {
+    Random random(6);
+    KernelChoice choice;
+    choice.form = form;
+    choice.dtypes = {dtype};
+    choice.values = values;
+    Variants variants;
+    for (const std::int64_t length : {0, 1, 5, 16, 65, 4096, 4097, 28673}) {
+      choice.length = length;
+      check_kernel(random, every_reduction(random, choice), variants);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Codegen, ReductionsCombineInTheFixedOrder) {
+  check_reductions(LoopForm::row, Values::plain, kAllDTypes);
+  check_reductions(LoopForm::column, Values::plain, kAllDTypes);
+}
+
+TEST(Codegen, ASumOfNegativeZerosIsOne) {
+  const DType dtypes[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::complex64};
+  check_reductions(LoopForm::row, Values::zeros, dtypes);
+  check_reductions(LoopForm::column, Values::zeros, dtypes);
 }
 
 TEST(Codegen, TheSameKernelIsTheSameObjectOnEveryThread) {

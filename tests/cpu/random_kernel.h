@@ -14,6 +14,13 @@ using Random = std::mt19937_64;
 
 std::size_t below(Random& random, std::size_t limit);
 
+/// What elements of floating dtypes are.
+enum class Values : std::uint8_t {
+  special,  // numbers, now and then one that is hard to round, too large, infinite or nan
+  plain,    // numbers around 0
+  zeros,    // all -0
+};
+
 /// A kernel and the arguments of a call: the memory of operands has gaps where strides leave them, and ends that
 /// nothing may write to.
 struct KernelCall {
@@ -34,6 +41,7 @@ struct KernelChoice {
   std::vector<DType> dtypes;  // of inputs
   std::size_t steps = 8;      // operations
   std::int64_t length = 100;  // of the last dimension, or of the reduced one
+  Values values = Values::special;
 };
 
 /// A kernel of ops whose results are the same bits on every backend.
@@ -43,6 +51,8 @@ KernelCall random_kernel(Random& random, const KernelChoice& choice);
 /// loaded values, and each cast.
 KernelCall every_op(Random& random, DType dtype, std::int64_t length);
 KernelCall every_cast(Random& random, DType from, std::int64_t length);
+/// Every reduction of one operand, `length` elements each.
+KernelCall every_reduction(Random& random, const KernelChoice& choice);
 
 /// The first element in which the memory of an operand differs, or -1. All nans are equal.
 std::int64_t first_difference(DType dtype, const std::vector<std::byte>& a, const std::vector<std::byte>& b);

@@ -84,7 +84,7 @@ double near_tie(Random& random) {
 }
 
 template <class T>
-T random_element(Random& random) {
+T random_element(Random& random, Values values) {
   const std::size_t kind = below(random, 8);
   if constexpr (std::same_as<T, bool>) {
     return kind % 2 == 0;
@@ -94,9 +94,12 @@ T random_element(Random& random) {
     if (kind == 3) return std::numeric_limits<T>::max();
     return static_cast<T>(static_cast<int>(below(random, 40)) - 10);
   } else if constexpr (reference::Complex<T>) {
+    if (values == Values::zeros) return T(-0.0, -0.0);
     std::normal_distribution<double> normal;
     return T(static_cast<typename T::value_type>(normal(random)), static_cast<typename T::value_type>(normal(random)));
   } else {
+    if (values == Values::zeros) return static_cast<T>(-0.0);
+    if (values == Values::plain) return static_cast<T>(std::normal_distribution<double>()(random));
     if (kind == 0) return static_cast<T>(special_number(random));
     if (kind == 2) return static_cast<T>(near_tie(random));
     std::normal_distribution<double> normal(0, kind == 1 ? 1e4 : 2);
@@ -226,7 +229,7 @@ class Builder {
 };
 
 /// Strides of one operand, innermost first, and the memory they need.
-void lay_out(Random& random, KernelCall& call, std::size_t j) {
+void lay_out(Random& random, KernelCall& call, std::size_t j, Values values) {
   const Kernel& kernel = call.kernel;
   const KernelOperandInfo& operand = kernel.operands[j];
   const std::size_t dims = kernel.dims;
@@ -255,7 +258,7 @@ void lay_out(Random& random, KernelCall& call, std::size_t j) {
   std::vector<std::byte> memory((static_cast<std::size_t>(extent) + 2 * kGuard) * size_of(operand.dtype));
   dispatch(operand.dtype, [&]<class T>() {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(T)) {
-      const T element = random_element<T>(random);
+      const T element = random_element<T>(random, values);
       std::memcpy(memory.data() + at, &element, sizeof(T));
     }
   });
@@ -263,12 +266,12 @@ void lay_out(Random& random, KernelCall& call, std::size_t j) {
 }
 
 /// Memory and numbers for a kernel whose sizes are known.
-void fill(Random& random, KernelCall& call) {
-  for (std::size_t j = 0; j < call.kernel.operands.size(); ++j) lay_out(random, call, j);
+void fill(Random& random, KernelCall& call, Values values) {
+  for (std::size_t j = 0; j < call.kernel.operands.size(); ++j) lay_out(random, call, j, values);
   call.numbers.resize(16 * call.kernel.numbers.size());
   for (std::size_t n = 0; n < call.kernel.numbers.size(); ++n) {
     dispatch(call.kernel.numbers[n], [&]<class T>() {
-      const T element = random_element<T>(random);
+      const T element = random_element<T>(random, values);
       std::memcpy(call.numbers.data() + 16 * n, &element, sizeof(T));
     });
   }
@@ -291,7 +294,7 @@ KernelCall straight(Random& random, std::int64_t length, std::span<const DType> 
     call.kernel.body.push_back({Kind::store, {}, i.dtype, 1, index, {at}});
   }
   call.sizes = {length};
-  fill(random, call);
+  fill(random, call, Values::special);
   return call;
 }
 
@@ -314,9 +317,12 @@ KernelRange KernelCall::whole() const {
   return {0, rows, 0, kernel.form == LoopForm::row ? 0 : sizes.back()};
 }
 
-KernelCall random_kernel(Random& random, const KernelChoice& choice) {
+namespace {
+
+/// Sizes and memory.
+KernelCall call_of(Random& random, Kernel kernel, const KernelChoice& choice) {
   KernelCall call;
-  call.kernel = Builder(random, choice).build();
+  call.kernel = std::move(kernel);
   const std::size_t dims = call.kernel.dims;
   for (std::size_t d = 0; d < dims; ++d) {
     call.sizes.push_back(1 + static_cast<std::int64_t>(below(random, choice.length > 1000 ? 2 : 5)));
@@ -325,8 +331,37 @@ KernelCall random_kernel(Random& random, const KernelChoice& choice) {
   if (choice.form == LoopForm::column) {
     call.sizes[dims - 1] = choice.length > 1000 ? 3 : 1 + static_cast<std::int64_t>(below(random, 40));
   }
-  fill(random, call);
+  fill(random, call, choice.values);
   return call;
+}
+
+}  // namespace
+
+KernelCall random_kernel(Random& random, const KernelChoice& choice) {
+  return call_of(random, Builder(random, choice).build(), choice);
+}
+
+KernelCall every_reduction(Random& random, const KernelChoice& choice) {
+  const DType dtype = choice.dtypes[0];
+  Kernel kernel;
+  kernel.form = choice.form;
+  kernel.dims = choice.form == LoopForm::column ? 3 : 2;
+  kernel.operands.push_back({dtype, InnerStride::one, true, false});
+  kernel.body.push_back({Kind::load, {}, dtype, 0, 0, {}});
+  for (const Op op :
+       {Op::reduce_sum, Op::reduce_prod, Op::reduce_max, Op::reduce_min, Op::reduce_any, Op::reduce_all}) {
+    const bool to_bool = op == Op::reduce_any || op == Op::reduce_all;
+    const bool of_order = op == Op::reduce_max || op == Op::reduce_min;
+    if (!cpu::supports(op, dtype) || (is_bool(dtype) && !to_bool) || (choice.length == 0 && of_order)) continue;
+    const auto at = static_cast<std::uint16_t>(kernel.body.size());
+    const auto index = static_cast<std::uint16_t>(kernel.operands.size());
+    const DType result = to_bool ? DType::bool_ : dtype;
+    const InnerStride inner = choice.form == LoopForm::row ? InnerStride::zero : InnerStride::one;
+    kernel.operands.push_back({result, inner, false, true});
+    kernel.body.push_back({Kind::reduce, op, result, 1, 0, {0}});
+    kernel.body.push_back({Kind::store, {}, result, 1, index, {at}});
+  }
+  return call_of(random, std::move(kernel), choice);
 }
 
 KernelCall every_op(Random& random, DType dtype, std::int64_t length) {

@@ -1,0 +1,149 @@
+// Kernels: row values, passes, the verifier's rules, text and hash.
+#include "compiler/kernel.h"
+
+#include <lento/error.h>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+namespace lento::testing {
+namespace {
+
+using Kind = Instruction::Kind;
+constexpr DType kFloat = DType::float32;
+
+/// The example of kernel.h: softmax over rows.
+Kernel softmax() {
+  Kernel kernel;
+  kernel.form = LoopForm::row;
+  kernel.dims = 2;
+  kernel.operands = {{kFloat, InnerStride::one, true, false}, {kFloat, InnerStride::one, true, true}};
+  kernel.body = {
+      {Kind::load, {}, kFloat, 0, 0, {}},
+      {Kind::reduce, Op::reduce_max, kFloat, 1, 0, {0}},
+      {Kind::compute, Op::subtract, kFloat, 2, 0, {0, 1}},
+      {Kind::compute, Op::exp, kFloat, 1, 0, {2}},
+      {Kind::reduce, Op::reduce_sum, kFloat, 1, 0, {3}},
+      {Kind::compute, Op::divide, kFloat, 2, 0, {3, 4}},
+      {Kind::store, {}, kFloat, 1, 1, {5}},
+  };
+  return kernel;
+}
+
+TEST(Kernel, TextIsTheExampleOfTheHeader) {
+  EXPECT_EQ(to_string(softmax()), R"(kernel row dims=2 ($0: float32 one, $1: out float32 one) {
+  %0 = load $0 : float32
+  %1 = reduce_max(%0) : float32
+  %2 = subtract(%0, %1) : float32
+  %3 = exp(%2) : float32
+  %4 = reduce_sum(%3) : float32
+  %5 = divide(%3, %4) : float32
+  store $1, %5
+}
+)");
+}
+
+TEST(Kernel, TextNamesNumbersAndOperandsThatStandStill) {
+  Kernel kernel = softmax();
+  kernel.numbers = {DType::int8};
+  kernel.operands[0].moves = false;
+  kernel.operands[0].inner = InnerStride::zero;
+  EXPECT_EQ(to_string(kernel).substr(0, 77),
+            "kernel row dims=2 ($0: float32 zero still, $1: out float32 one, #0: int8) {\n ");
+}
+
+TEST(Kernel, RowValuesAreReductionsAndWhatIsMadeOfThemAlone) {
+  EXPECT_EQ(row_values(softmax()), (std::vector<std::uint8_t>{0, 1, 0, 0, 1, 0, 0}));
+  Kernel still = softmax();
+  still.operands[0].moves = false;
+  EXPECT_EQ(row_values(still)[0], 1);
+  Kernel map = softmax();
+  map.form = LoopForm::map;
+  EXPECT_EQ(row_values(map), std::vector<std::uint8_t>(7, 0));
+}
+
+TEST(Kernel, AValueIsKnownInThePassBehindItsReductions) {
+  EXPECT_EQ(passes(softmax()), (std::vector<std::uint16_t>{0, 0, 1, 1, 1, 2, 2}));
+}
+
+TEST(Kernel, ACorrectKernelIsAccepted) { EXPECT_NO_THROW(verify(softmax())); }
+
+struct Mistake {
+  std::string rule;  // part of the message
+  std::function<void(Kernel&)> make;
+};
+
+TEST(Kernel, TheVerifierNamesTheInstructionAndTheRule) {
+  const Mistake mistakes[] = {
+      {"0 dimensions", [](Kernel& k) { k.dims = 0; }},
+      {"9 dimensions", [](Kernel& k) { k.dims = 9; }},
+      {"1 dimensions", [](Kernel& k) { k.form = LoopForm::column, k.dims = 1; }},
+      {"more than 256", [](Kernel& k) { k.body.resize(257, k.body[0]); }},
+      {"%2 = subtract(%0, %5) : float32`: an input is not", [](Kernel& k) { k.body[2].inputs[1] = 5; }},
+      {"%2 = subtract(%0, %2) : float32`: an input is not", [](Kernel& k) { k.body[2].inputs[1] = 2; }},
+      {"instruction 2 has 4 inputs", [](Kernel& k) { k.body[2].input_count = 4; }},
+      {"instruction 3 has no such op", [](Kernel& k) { k.body[3].op = Op::count; }},
+      {"load $7 : float32`: there is no such operand", [](Kernel& k) { k.body[0].index = 7; }},
+      {"its dtype is not the operand's", [](Kernel& k) { k.operands[0].dtype = DType::float64; }},
+      {"there is no such number", [](Kernel& k) { k.body[0] = {Kind::number, {}, kFloat, 0, 0, {}}; }},
+      {"the op is not elementwise", [](Kernel& k) { k.body[3].op = Op::reshape; }},
+      {"another number of inputs", [](Kernel& k) { k.body[2].op = Op::exp; }},
+      {"the op's result has another dtype", [](Kernel& k) { k.body[2].op = Op::less; }},
+      {"does not compute in this dtype", [](Kernel& k) { k.body[2].op = Op::bitwise_and; }},
+      {"inputs have different dtypes", [](Kernel& k) { k.body[1] = {Kind::cast, {}, DType::float64, 1, 0, {0}}; }},
+      {"a map reduces nothing", [](Kernel& k) { k.form = LoopForm::map; }},
+      {"the input is a row value", [](Kernel& k) { k.body[4].inputs[0] = 1; }},
+      {"the op is not a reduction", [](Kernel& k) { k.body[4].op = Op::exp; }},
+      {"reduce_sum(%3) : float64`: the result has another dtype", [](Kernel& k) { k.body[4].dtype = DType::float64; }},
+      {"the operand is not an output", [](Kernel& k) { k.body[6].index = 0; }},
+      {"a row value is stored into an operand that moves", [](Kernel& k) { k.body[6].inputs[0] = 4; }},
+      {"an element value is stored into an operand that does not move", [](Kernel& k) { k.operands[1].moves = false; }},
+      {"exp(%2) : float32`: its value is not used",
+       [](Kernel& k) { k.body[4].inputs[0] = 2, k.body[5].inputs[0] = 2; }},
+  };
+  for (const Mistake& mistake : mistakes) {
+    Kernel kernel = softmax();
+    mistake.make(kernel);
+    try {
+      verify(kernel);
+      ADD_FAILURE() << "not found: " << mistake.rule;
+    } catch (const BackendError& error) {
+      EXPECT_NE(std::string(error.what()).find(mistake.rule), std::string::npos)
+          << mistake.rule << " is not in: " << error.what();
+    }
+  }
+}
+
+#ifndef LENTO_CONSTANT_HASH
+TEST(Kernel, WhatDecidesTheCodeIsInTheHash) {
+  const std::function<void(Kernel&)> changes[] = {
+      [](Kernel&) {},
+      [](Kernel& k) { k.form = LoopForm::column; },
+      [](Kernel& k) { k.dims = 3; },
+      [](Kernel& k) { k.operands[0].dtype = DType::float64; },
+      [](Kernel& k) { k.operands[0].inner = InnerStride::any; },
+      [](Kernel& k) { k.operands[0].moves = false; },
+      [](Kernel& k) { k.operands[0].output = true; },
+      [](Kernel& k) { k.numbers.push_back(kFloat); },
+      [](Kernel& k) { k.body[3].op = Op::log; },
+      [](Kernel& k) { k.body[3].kind = Kind::cast; },
+      [](Kernel& k) { k.body[3].dtype = DType::float64; },
+      [](Kernel& k) { k.body[3].inputs[0] = 1; },
+      [](Kernel& k) { k.body[6].index = 0; },
+      [](Kernel& k) { k.body.pop_back(); },
+  };
+  std::set<std::uint64_t> hashes;
+  for (const auto& change : changes) {
+    Kernel kernel = softmax();
+    change(kernel);
+    EXPECT_TRUE(hashes.insert(hash(kernel)).second) << to_string(kernel);
+  }
+  EXPECT_EQ(hash(softmax()), hash(softmax()));
+}
+#endif
+
+}  // namespace
+}  // namespace lento::testing
