@@ -5,6 +5,7 @@
 #include "backends/cpu/loop_symbols.h"
 #include "base/fail.h"
 
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/ExecutionEngine/SectionMemoryManager.h>
 #include <llvm/IR/LLVMContext.h>
@@ -67,6 +68,8 @@ struct Compilation {
     module.setTargetTriple(kTriple);
     llvm::legacy::PassManager passes;
     if (tier == Tier::one) {
+      // Without it the first pass that asks makes one that knows of no masked loads and stores.
+      passes.add(llvm::createTargetTransformInfoWrapperPass(machine->getTargetIRAnalysis()));
       passes.add(llvm::createEarlyCSEPass());
       passes.add(llvm::createInstructionCombiningPass());
       passes.add(llvm::createCFGSimplificationPass());
