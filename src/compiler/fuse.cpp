@@ -133,8 +133,14 @@ class Fuser {
     std::uint32_t level = 0;
     for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
       if (operand.kind() == OperandRef::Kind::scalar) continue;
-      need(operand);
-      level = std::max(level, stored_level(operand));
+      if (takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
+          result_.stored[operand.index()] == 0) {
+        load(operand);
+        level = std::max(level, available(operand));
+      } else {
+        need(operand);
+        level = std::max(level, stored_level(operand));
+      }
     }
     result_.roles[node] = Role::call;
     result_.group_of[node] = Fusion::kNoGroup;
@@ -355,6 +361,8 @@ class Fuser {
 };
 
 }  // namespace
+
+bool takes_views(Op op) { return op == Op::matrix_multiply; }
 
 Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options) {
   return Fuser(graph, ability, options).run();

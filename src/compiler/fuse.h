@@ -64,6 +64,9 @@ struct FusionOptions {
   std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
 };
 
+/// True for ops that a backend calls with views of their operands, where others get them contiguous.
+bool takes_views(Op op);
+
 Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
 
 }  // namespace lento

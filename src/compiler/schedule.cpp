@@ -58,6 +58,13 @@ std::vector<Step> make_steps(const Graph& graph, const KernelAbility& ability, F
       if (fusion.roles[node] != NodeRole::call) continue;
       Step call;
       call.nodes.push_back(node);
+      if (takes_views(graph.nodes[node].op)) {
+        for (const OperandRef operand : graph.operands(graph.nodes[node])) {
+          const bool is_view = operand.kind() == OperandRef::Kind::record &&
+                               fusion.roles[operand.index()] == NodeRole::view && fusion.stored[operand.index()] == 0;
+          call.views.push_back(is_view ? *fusion.views[operand.index()] : whole(operand, graph.meta_of(operand).shape));
+        }
+      }
       for (std::uint32_t next = node + 1; next < graph.nodes.size() && fusion.roles[next] == NodeRole::result &&
                                           graph.nodes[next].operands[0].index() == node;
            ++next) {
@@ -82,6 +89,8 @@ std::vector<std::uint32_t> reads(const Graph& graph, const Step& step) {
                        std::ranges::binary_search(step.nodes, operand.base.index());
       if (!own) note(operand.base);
     }
+  } else if (!step.views.empty()) {
+    for (const View& view : step.views) note(view.base);
   } else {
     for (const OperandRef operand : graph.operands(graph.nodes[step.nodes[0]])) note(operand);
   }

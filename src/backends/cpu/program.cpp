@@ -18,6 +18,7 @@ namespace {
 
 /// A vector instruction does an element in about this time, everything counted.
 constexpr double kNanosecondsPerInstruction = 0.06;
+constexpr double kNanosecondsPerProduct = 0.02;
 constexpr double kNanosecondsPerStep = 300;
 /// What is worth handing to another thread, in elements times instructions: some 10 µs.
 constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
@@ -32,6 +33,8 @@ std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
   };
   if (step.is_kernel) {
     for (const StepOperand& operand : step.operands) note(operand.base);
+  } else if (!step.views.empty()) {
+    for (const View& view : step.views) note(view.base);
   } else {
     for (const OperandRef operand : graph.operands(graph.nodes[step.nodes[0]])) note(operand);
   }
@@ -49,7 +52,9 @@ CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fu
     for (const std::uint32_t input : inputs_of(graph_, schedule_.steps[s])) last_use_of_input_[input] = s;
   }
   for (const Step& step : schedule_.steps) {
-    const double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
+    library_.push_back(step.is_kernel ? nullptr : LibraryStep::make(graph_, step));
+    double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
+    if (library_.back() != nullptr) nanoseconds = library_.back()->products() * kNanosecondsPerProduct;
     estimated_microseconds_ += (nanoseconds + kNanosecondsPerStep) / 1000;
   }
 }
@@ -91,6 +96,7 @@ class CpuProgram::Run {
       if (step.is_kernel) {
         run_kernel(step);
       } else {
+        if (program_.library_[s] != nullptr && run_library(*program_.library_[s], step)) continue;
         take_donated(s, step);
         run_alone(step);
       }
@@ -204,6 +210,32 @@ class CpuProgram::Run {
       parallel_for(inner, grain,
                    [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {0, outer, begin, end}); });
     }
+  }
+
+  /// False when something it reads has failed; then the reference kernel's way finds out what.
+  bool run_library(const LibraryStep& library, const Step& step) {
+    const std::uint32_t node = step.nodes[0];
+    addresses_.clear();
+    if (step.views.empty()) {
+      for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
+        if (failed(operand)) return false;
+        addresses_.push_back(address(operand));
+      }
+    } else {
+      for (const View& view : step.views) {
+        const std::optional<std::int64_t> moved = failed(view.base) ? std::nullopt : offset(view.starts);
+        if (!moved) return false;
+        addresses_.push_back(address(view.base) +
+                             *moved * static_cast<std::int64_t>(size_of(graph_.nodes[node].dtype)));
+      }
+    }
+    try {
+      place(node);
+      library.run(addresses_, values_[node].data);
+    } catch (const Error& error) {
+      values_[node].failure = Failure::make(error.kind(), error.what(), arguments_.sources[node]);
+    }
+    return true;
   }
 
   /// An update of an input that nobody else needs happens in that input's memory.

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/library_step.h"
 #include "compiler/schedule.h"
 
 #include <cstddef>
@@ -35,8 +36,9 @@ class CpuProgram final : public Program {
   Graph graph_;
   std::uint8_t device_;
   Schedule schedule_;
-  std::vector<KernelRef> code_;                   // one a kernel of the schedule
-  std::vector<std::uint32_t> last_use_of_input_;  // the step
+  std::vector<KernelRef> code_;                              // one a kernel of the schedule
+  std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none
+  std::vector<std::uint32_t> last_use_of_input_;             // the step
   double estimated_microseconds_ = 0;
 };
 
