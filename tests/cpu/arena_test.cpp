@@ -11,6 +11,10 @@
 #include <thread>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace lento::cpu {
 namespace {
 
@@ -128,6 +132,19 @@ TEST_F(ArenaTest, ScratchMemoryIsReusedAndNotLive) {
   EXPECT_EQ(cached(), Arena::block_size(5000));
   EXPECT_EQ(arena_.allocate(5000)->data(), data);
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST_F(ArenaTest, AddressSanitizerKnowsWhatIsFreeAndWhatIsBehindTheEnd) {
+  for (const std::size_t bytes : {std::size_t{1000}, 3 * kMiB - 1}) {
+    const BufferRef buffer = arena_.allocate(bytes);
+    auto* const data = static_cast<char*>(buffer->data());
+    EXPECT_EQ(__asan_region_is_poisoned(data, bytes), nullptr);
+    EXPECT_TRUE(__asan_address_is_poisoned(data + bytes));
+  }
+  void* const freed = arena_.allocate(500)->data();
+  EXPECT_TRUE(__asan_address_is_poisoned(freed));
+}
+#endif
 
 TEST_F(ArenaTest, ManyThreadsNeverShareABlock) {
   // Buffers are made on one thread, written, handed on, checked and freed by another.
