@@ -10,6 +10,7 @@
 #include <lento/eval.h>
 #include <lento/memory.h>
 #include <lento/metrics.h>
+#include <lento/threads.h>
 
 #include "ir/graph.h"
 
@@ -17,6 +18,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -205,6 +207,31 @@ nb::list list_live_tensors() {
   return list;
 }
 
+void limit_threads(const nb::object& count) {
+  const auto threads = PyBool_Check(count.ptr()) ? std::nullopt : to_int(count.ptr());
+  if (!threads) {
+    raise(PyExc_TypeError, "set_num_threads(): argument 'count' must be int, not %s", Py_TYPE(count.ptr())->tp_name);
+  }
+  if (*threads < 1 || *threads > std::numeric_limits<int>::max()) {
+    raise(PyExc_ValueError, "set_num_threads(): the number of threads must be at least 1, got %lld",
+          static_cast<long long>(*threads));
+  }
+  set_num_threads(static_cast<int>(*threads));
+}
+
+void bind_threads(nb::module_& module) {
+  module.def("get_num_threads", &num_threads,
+             "How many threads work on one computation of the CPU device, the calling one included. At first "
+             "OMP_NUM_THREADS when\nthat is a number, else what the process may use.");
+  module.def("set_num_threads", &limit_threads, nb::arg("count").none(),
+             "Changes how many threads work on one computation of the CPU device. Results do not depend on it.\n\n"
+             "    >>> before = lento.get_num_threads()\n"
+             "    >>> lento.set_num_threads(1)\n"
+             "    >>> lento.get_num_threads()\n"
+             "    1\n"
+             "    >>> lento.set_num_threads(before)\n");
+}
+
 void bind_memory(nb::module_& module) {
   module.def(
       "memory", &memory_use, nb::arg("device").none() = nb::none(),
@@ -246,6 +273,7 @@ void bind_observation(nb::module_& module) {
   bind_cache(module);
   bind_metrics(module);
   bind_memory(module);
+  bind_threads(module);
 }
 
 }  // namespace lento::python

@@ -31,6 +31,9 @@ constexpr int kSpins = 1000;
 /// Chunks a thread: enough to balance threads that started late or were interrupted.
 constexpr std::int64_t kChunksPerThread = 4;
 
+/// How many sleepers a thread wakes: waking costs microseconds each, so those who wake wake the others.
+constexpr int kWakes = 2;
+
 constinit thread_local bool inside = false;
 
 void pause_briefly() {
@@ -75,7 +78,7 @@ class Team {
     state_.fetch_or(kOpen, std::memory_order_release);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     // A helper announces itself and then looks at the epoch once more: one of us sees the other.
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) wake(epoch_, threads - 1);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) wake(epoch_, std::min(threads - 1, kWakes));
     work();
     state_.fetch_and(~kOpen, std::memory_order_relaxed);
     wait_for_helpers();
@@ -135,7 +138,11 @@ class Team {
       seen = next_epoch(seen);
       if (stopping_.load(std::memory_order_relaxed)) return;
       const std::uint32_t entered = state_.fetch_add(1, std::memory_order_acquire);
-      if ((entered & kOpen) != 0 && (entered & kCount) < job_.helpers) work();
+      if ((entered & kOpen) != 0 && (entered & kCount) < job_.helpers) {
+        const bool more_wanted = (entered & kCount) + 1 < job_.helpers;
+        if (more_wanted && sleepers_.load(std::memory_order_relaxed) != 0) wake(epoch_, kWakes);
+        work();
+      }
       const std::uint32_t left = state_.fetch_sub(1, std::memory_order_release);
       if ((left & kAwaited) != 0 && (left & kCount) == 1) wake(state_, 1);
     }
