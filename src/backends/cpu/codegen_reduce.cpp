@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace lento::cpu {
 
@@ -235,18 +236,19 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
 
 void KernelGenerator::fold_column_block(const Accumulator& a, Value* used) {
   const Op op = kernel_.body[a.at].op;
-  for (std::int64_t half = kReductionLanes / 2; half > 0; half /= 2) {
-    // Lanes i < half for which lane i + half exists: `used` may be less than all, but is more than half of what is
-    // left only if there is something to fold.
-    Value* left = smaller(b_, used, b_.getInt64(2 * half));
-    loop(b_.getInt64(0), b_.CreateSub(left, b_.getInt64(half)), b_.getInt64(1), [&](Value* lane) {
+  constexpr int kHalvings = std::countr_zero(static_cast<std::uint64_t>(kReductionLanes));
+  loop(b_.getInt64(1), b_.getInt64(kHalvings + 1), b_.getInt64(1), [&](Value* round) {
+    Value* half = b_.CreateLShr(b_.getInt64(kReductionLanes), round);
+    // Lanes i < half for which lane i + half exists: the rounds before have left at most twice as many as `half`.
+    Value* left = smaller(b_, used, b_.CreateShl(half, b_.getInt64(1)));
+    loop(b_.getInt64(0), b_.CreateSub(left, half), b_.getInt64(1), [&](Value* lane) {
       Value* low = accumulator_bytes(a, lane);
-      Value* high = accumulator_bytes(a, b_.CreateAdd(lane, b_.getInt64(half)));
+      Value* high = accumulator_bytes(a, b_.CreateAdd(lane, half));
       Value* folded =
           emitter_.combine(op, a.dtype, emitter_.load(a.dtype, low, nullptr), emitter_.load(a.dtype, high, nullptr));
       emitter_.store(a.dtype, folded, low, nullptr);
     });
-  }
+  });
   emitter_.store(a.dtype, emitter_.load(a.dtype, a.lanes, nullptr), a.result, nullptr);
 }
 

@@ -28,7 +28,11 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-unsigned lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : 8; }
+/// Elements worked on at once: a register of float32, and two where columns are walked down, so that each step reads a
+/// whole line of the cache or two.
+unsigned lanes_of(Isa isa, LoopForm form) {
+  return (isa == Isa::avx512 ? 16U : 8U) * (form == LoopForm::column ? 2U : 1U);
+}
 
 const llvm::Target& native_target() {
   static const llvm::Target* const target = [] {
@@ -60,7 +64,7 @@ struct Compilation {
   llvm::LLVMContext context;
   llvm::Module module{"kernel", context};
 
-  Compilation(const Kernel& kernel, Isa isa) { generate(module, kernel, lanes_of(isa)); }
+  Compilation(const Kernel& kernel, Isa isa) { generate(module, kernel, lanes_of(isa, kernel.form)); }
 
   void emit(Tier tier, Isa isa, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
     const std::unique_ptr<llvm::TargetMachine> machine = make_machine(tier, isa);
