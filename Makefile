@@ -7,8 +7,8 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz bench lint format sanitize docs \
-  install clean
+.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz ulp bench lint format \
+  sanitize docs install clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -43,6 +43,9 @@ test-collisions: setup ## run the tests with a library in which all hashes are e
 fuzz: build ## run random programs against eager execution until stopped (or SECONDS=n), reduce the first that differs
 	@LENTO_FUZZ_SECONDS=$(or $(SECONDS),0) LENTO_FUZZ_FIRST=$(or $(FIRST),$$(date +%s)000000) \
 	  $(BUILD)/tests/fuzz_test --gtest_filter=Programs.BehaveAsIfEveryOpRanAtOnce
+
+ulp: build ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
+	@$(BUILD)/tests/cpu_math_ulp $(FUNCTIONS)
 
 bench: build ## run the benchmarks
 	@scripts/bench $(BUILD)

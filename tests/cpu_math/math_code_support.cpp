@@ -1,0 +1,103 @@
+#include "cpu_math/math_code.h"
+
+#include "backends/cpu/math.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <stdexcept>
+
+namespace lento::testing {
+namespace {
+
+template <class T>
+T expect(llvm::Expected<T> value) {
+  if (!value) throw std::runtime_error(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+
+void expect(llvm::Error error) {
+  if (error) throw std::runtime_error(llvm::toString(std::move(error)));
+}
+
+/// void entry(ptr a, ptr b, ptr out, i64 count)
+void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double) {
+  llvm::IRBuilder<> builder(module.getContext());
+  llvm::Type* pointer = builder.getPtrTy();
+  llvm::Type* element = is_double ? builder.getDoubleTy() : builder.getFloatTy();
+  llvm::Type* vector = llvm::FixedVectorType::get(element, lanes);
+  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer, builder.getInt64Ty()}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "entry", module);
+  function->addFnAttr("prefer-vector-width", "512");
+  auto* start = llvm::BasicBlock::Create(module.getContext(), "start", function);
+  auto* loop = llvm::BasicBlock::Create(module.getContext(), "loop", function);
+  auto* end = llvm::BasicBlock::Create(module.getContext(), "end", function);
+  builder.SetInsertPoint(start);
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  llvm::PHINode* index = builder.CreatePHI(builder.getInt64Ty(), 2);
+  index->addIncoming(builder.getInt64(0), start);
+  llvm::SmallVector<llvm::Value*, 2> args;
+  for (int i = 0; i < arity; ++i) {
+    llvm::Value* address = builder.CreateGEP(element, function->getArg(static_cast<unsigned>(i)), index);
+    args.push_back(builder.CreateAlignedLoad(vector, address, llvm::Align(element->getScalarSizeInBits() / 8)));
+  }
+  // Flags that must not reach the code.
+  llvm::FastMathFlags flags;
+  flags.setFast();
+  builder.setFastMathFlags(flags);
+  llvm::Value* result = cpu::emit_math(builder, op, args);
+  if (result == nullptr) throw std::runtime_error("no code for this op");
+  builder.CreateAlignedStore(result, builder.CreateGEP(element, function->getArg(2), index),
+                             llvm::Align(element->getScalarSizeInBits() / 8));
+  llvm::Value* next = builder.CreateAdd(index, builder.getInt64(lanes));
+  index->addIncoming(next, builder.GetInsertBlock());
+  builder.CreateCondBr(builder.CreateICmpSLT(next, function->getArg(3)), loop, end);
+  builder.SetInsertPoint(end);
+  builder.CreateRetVoid();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (llvm::verifyModule(module, &stream)) throw std::runtime_error(text);
+}
+
+}  // namespace
+
+struct MathCode::Engine {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+MathCode::MathCode(std::unique_ptr<Engine> engine, Entry entry) : engine_(std::move(engine)), entry_(entry) {}
+MathCode::~MathCode() = default;
+MathCode::MathCode(MathCode&&) noexcept = default;
+MathCode& MathCode::operator=(MathCode&&) noexcept = default;
+
+MathCode MathCode::compile_bits(Op op, int arity, unsigned lanes, const std::string& cpu, bool is_double) {
+  static const bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  static_cast<void>(once);
+  auto target = expect(llvm::orc::JITTargetMachineBuilder::detectHost());
+  if (cpu != "host") {
+    target.setCPU(cpu);
+    target.getFeatures() = llvm::SubtargetFeatures();
+  }
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("math", *context);
+  build(*module, op, arity, lanes, is_double);
+  auto engine = std::make_unique<Engine>();
+  engine->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(target).create());
+  module->setDataLayout(engine->jit->getDataLayout());
+  expect(engine->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+  const auto entry = expect(engine->jit->lookup("entry")).toPtr<Entry>();
+  return {std::move(engine), entry};
+}
+
+bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"); }
+
+}  // namespace lento::testing

@@ -1,0 +1,74 @@
+#include "cpu_math/oracle.h"
+
+#include "backends/reference/scalar_math.h"
+
+namespace lento::testing {
+namespace {
+
+namespace math = reference::math;
+
+Wide wide_sigmoid(Wide x, Wide) { return 1 / (1 + expf128(-x)); }
+
+Wide wide_logaddexp(Wide a, Wide b) {
+  if (a != a || b != b) return a + b;
+  const Wide high = std::max(a, b);
+  const Wide low = std::min(a, b);
+  if (high - high != 0) return high;
+  return high + log1pf128(expf128(low - high));
+}
+
+double double_sigmoid(double x, double) { return 1 / (1 + std::exp(-x)); }
+
+/// Rounded from more than double, for its terms may cancel.
+double double_logaddexp(double a, double b) { return static_cast<double>(wide_logaddexp(a, b)); }
+
+#define LENTO_UNARY(op, function)                                                                                      \
+  MathFunction {                                                                                                       \
+    Op::op, #op, 1, [](double a, double) { return std::function(a); }, [](Wide a, Wide) { return function##f128(a); }, \
+        [](float a, float) { return std::function(a); }, [](double a, double) { return std::function(a); }             \
+  }
+#define LENTO_BINARY(op, function)                                                                                 \
+  MathFunction {                                                                                                   \
+    Op::op, #op, 2, [](double a, double b) { return std::function(a, b); },                                        \
+        [](Wide a, Wide b) { return function##f128(a, b); }, [](float a, float b) { return std::function(a, b); }, \
+        [](double a, double b) { return std::function(a, b); }                                                     \
+  }
+
+const MathFunction kFunctions[] = {
+    LENTO_UNARY(exp, exp),
+    LENTO_UNARY(expm1, expm1),
+    LENTO_UNARY(log, log),
+    LENTO_UNARY(log1p, log1p),
+    LENTO_UNARY(log2, log2),
+    LENTO_UNARY(log10, log10),
+    LENTO_UNARY(sin, sin),
+    LENTO_UNARY(cos, cos),
+    LENTO_UNARY(tan, tan),
+    LENTO_UNARY(asin, asin),
+    LENTO_UNARY(acos, acos),
+    LENTO_UNARY(atan, atan),
+    LENTO_UNARY(sinh, sinh),
+    LENTO_UNARY(cosh, cosh),
+    LENTO_UNARY(tanh, tanh),
+    LENTO_UNARY(asinh, asinh),
+    LENTO_UNARY(acosh, acosh),
+    LENTO_UNARY(atanh, atanh),
+    {Op::sigmoid, "sigmoid", 1, double_sigmoid, wide_sigmoid, [](float a, float) { return math::sigmoid(a); },
+     [](double a, double) { return math::sigmoid(a); }},
+    LENTO_UNARY(erf, erf),
+    LENTO_UNARY(erfc, erfc),
+    LENTO_BINARY(atan2, atan2),
+    LENTO_BINARY(hypot, hypot),
+    LENTO_BINARY(general_pow, pow),
+    {Op::logaddexp, "logaddexp", 2, double_logaddexp, wide_logaddexp,
+     [](float a, float b) { return math::logaddexp(a, b); }, [](double a, double b) { return math::logaddexp(a, b); }},
+};
+
+#undef LENTO_UNARY
+#undef LENTO_BINARY
+
+}  // namespace
+
+std::span<const MathFunction> math_functions() { return kFunctions; }
+
+}  // namespace lento::testing
