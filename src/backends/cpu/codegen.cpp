@@ -15,10 +15,11 @@ namespace lento::cpu {
 using llvm::Value;
 using Kind = Instruction::Kind;
 
-KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, unsigned lanes)
+KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, const CodeStyle& style)
     : kernel_(kernel),
+      compact_(style.compact),
       b_(builder),
-      emitter_(builder, lanes),
+      emitter_(builder, style.lanes),
       rows_(row_values(kernel)),
       passes_(passes(kernel)),
       values_(kernel.body.size(), nullptr) {}
@@ -141,6 +142,10 @@ void KernelGenerator::when(Value* condition, const std::function<void()>& body) 
 
 void KernelGenerator::vectors(Value* begin, Value* end, const std::function<void(const Point&)>& body) {
   const std::uint64_t lanes = emitter_.lanes();
+  if (compact_) {
+    return loop(begin, end, b_.getInt64(lanes),
+                [&](Value* i) { body(Point{i, emitter_.mask_of(b_.CreateSub(end, i)), nullptr}); });
+  }
   // `begin` is 0 or the start of a block, either way a multiple of the lanes.
   Value* full = b_.CreateAnd(end, b_.getInt64(~(lanes - 1)));
   loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{i, nullptr, nullptr}); });
@@ -231,14 +236,14 @@ void KernelGenerator::map_row() {
           [&](const Point& point) { emit_where([&](std::size_t at) { return levels_[at] == 2; }, point); });
 }
 
-void generate(llvm::Module& module, const Kernel& kernel, unsigned lanes) {
+void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kEntryName, module);
   function->setDoesNotThrow();
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
-  KernelGenerator(builder, kernel, lanes).run(function->getArg(0));
+  KernelGenerator(builder, kernel, style).run(function->getArg(0));
   builder.CreateRetVoid();
 }
 

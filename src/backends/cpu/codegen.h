@@ -27,7 +27,12 @@ struct CallFrame {
   std::int64_t reduced;  // along the reduced dimension of a column kernel
 };
 
-/// Adds the function to an empty module. `lanes` is the number of elements worked on at once: a power of two up to 64.
-void generate(llvm::Module& module, const Kernel& kernel, unsigned lanes);
+struct CodeStyle {
+  unsigned lanes = 16;   // elements worked on at once: a power of two up to 64
+  bool compact = false;  // one loop with a mask, instead of one for whole vectors and a rest: half the code
+};
+
+/// Adds the function to an empty module.
+void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style);
 
 }  // namespace lento::cpu

@@ -28,10 +28,13 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-/// Elements worked on at once: a register of float32, and two where columns are walked down, so that each step reads a
-/// whole line of the cache or two.
-unsigned lanes_of(Isa isa, LoopForm form) {
-  return (isa == Isa::avx512 ? 16U : 8U) * (form == LoopForm::column ? 2U : 1U);
+CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
+  CodeStyle style;
+  // A register of float32, and two where columns are walked down, so that each step reads whole lines of the cache.
+  style.lanes = (isa == Isa::avx512 ? 16U : 8U) * (kernel.form == LoopForm::column ? 2U : 1U);
+  // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
+  style.compact = tier == Tier::zero && isa == Isa::avx512;
+  return style;
 }
 
 const llvm::Target& native_target() {
@@ -64,7 +67,7 @@ struct Compilation {
   llvm::LLVMContext context;
   llvm::Module module{"kernel", context};
 
-  Compilation(const Kernel& kernel, Isa isa) { generate(module, kernel, lanes_of(isa, kernel.form)); }
+  Compilation(const Kernel& kernel, Tier tier, Isa isa) { generate(module, kernel, style_of(kernel, tier, isa)); }
 
   void emit(Tier tier, Isa isa, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
     const std::unique_ptr<llvm::TargetMachine> machine = make_machine(tier, isa);
@@ -203,7 +206,7 @@ void KernelCode::run(const KernelArguments& arguments, const KernelRange& range)
 std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  Compilation(kernel, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);
+  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
   return std::vector<std::byte>(begin, begin + bytes.size());
 }
@@ -237,17 +240,17 @@ std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier
   return load_object(kernel, compile_object(kernel, tier, isa));
 }
 
-std::string llvm_text(const Kernel& kernel, Isa isa) {
+std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  Compilation(kernel, isa).module.print(out, nullptr);
+  Compilation(kernel, tier, isa).module.print(out, nullptr);
   return text;
 }
 
 std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa) {
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
-  Compilation(kernel, isa).emit(tier, isa, llvm::CodeGenFileType::AssemblyFile, out);
+  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::AssemblyFile, out);
   return std::string(text.begin(), text.end());
 }
 

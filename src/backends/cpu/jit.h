@@ -64,7 +64,7 @@ std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::v
 std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 
 /// For people: the LLVM code before any pass, and the assembly.
-std::string llvm_text(const Kernel& kernel, Isa isa = host_isa());
+std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 
 }  // namespace lento::cpu

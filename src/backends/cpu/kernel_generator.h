@@ -2,6 +2,7 @@
 // codegen_reduce.cpp the loops that reduce.
 #pragma once
 
+#include "backends/cpu/codegen.h"
 #include "backends/cpu/emitter.h"
 #include "compiler/kernel.h"
 
@@ -13,7 +14,7 @@ namespace lento::cpu {
 
 class KernelGenerator {
  public:
-  KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, unsigned lanes);
+  KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, const CodeStyle& style);
   /// Writes everything between the entry of the function and its return.
   void run(llvm::Value* frame);
 
@@ -41,7 +42,8 @@ class KernelGenerator {
   /// for (i = begin; i < end; i += step) body(i)
   void loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::function<void(llvm::Value*)>& body);
   void when(llvm::Value* condition, const std::function<void()>& body);
-  /// Whole vectors from `begin`, and what is left before `end` with a mask: the body is written twice.
+  /// Whole vectors from `begin`, and what is left before `end` with a mask: the body is written twice, or once when the
+  /// code is to be compact.
   void vectors(llvm::Value* begin, llvm::Value* end, const std::function<void(const Point&)>& body);
 
   void emit_where(const std::function<bool(std::size_t)>& chosen, const Point& point);
@@ -71,6 +73,7 @@ class KernelGenerator {
   void finish_results(const std::vector<Accumulator>& accumulators, unsigned width);
 
   const Kernel& kernel_;
+  bool compact_;
   llvm::IRBuilderBase& b_;
   Emitter emitter_;
   std::vector<std::uint8_t> rows_;
