@@ -2,9 +2,7 @@
 #include "backends/cpu/emitter.h"
 
 #include "backends/cpu/loop_symbols.h"
-#if __has_include("backends/cpu/math.h")
 #include "backends/cpu/math.h"
-#endif
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -17,10 +15,6 @@ using llvm::FixedVectorType;
 using llvm::Type;
 using llvm::Value;
 using llvm::Intrinsic::ID;
-
-#if !__has_include("backends/cpu/math.h")
-static Value* emit_math(llvm::IRBuilderBase&, Op, llvm::ArrayRef<Value*>) { return nullptr; }
-#endif
 
 namespace {
 
@@ -282,9 +276,8 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
     case Op::copysign:
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
     case Op::maximum:
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
     case Op::minimum:
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, a, b);
+      return extreme(op, a, b);
     case Op::real:
     case Op::conj:
       return a;
@@ -313,6 +306,20 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
     default:
       return nullptr;
   }
+}
+
+/// What processors have gives the second operand when there is a nan or when both are zero. So both ways differ only
+/// then: the sign bits of zeros are joined as bits, and a nan, which a sum keeps, is chosen separately.
+Value* Emitter::extreme(Op op, Value* a, Value* b) {
+  Type* floats = a->getType();
+  Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
+  const bool larger = op == Op::maximum;
+  const auto choose = [&](Value* x, Value* y) {
+    Value* chosen = b_.CreateSelect(larger ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);
+    return b_.CreateBitCast(chosen, bits);
+  };
+  Value* joined = larger ? b_.CreateAnd(choose(a, b), choose(b, a)) : b_.CreateOr(choose(a, b), choose(b, a));
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), b_.CreateFAdd(a, b), b_.CreateBitCast(joined, floats));
 }
 
 Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {

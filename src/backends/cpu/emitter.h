@@ -86,6 +86,7 @@ class Emitter {
   llvm::Value* compute_bool(Op op, std::span<llvm::Value* const> args);
   llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);
   llvm::Value* compute_float(Op op, std::span<llvm::Value* const> args);
+  llvm::Value* extreme(Op op, llvm::Value* a, llvm::Value* b);
   llvm::Value* compute_complex(Op op, std::span<llvm::Value* const> args);
   llvm::Value* divide_integers(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
