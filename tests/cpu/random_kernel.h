@@ -42,9 +42,10 @@ struct KernelChoice {
   std::size_t steps = 8;      // operations
   std::int64_t length = 100;  // of the last dimension, or of the reduced one
   Values values = Values::special;
+  bool with_functions = false;  // also ops whose results differ between backends: exp, sin, …
 };
 
-/// A kernel of ops whose results are the same bits on every backend.
+/// A kernel of ops whose results are the same bits on every backend, unless the choice says otherwise.
 KernelCall random_kernel(Random& random, const KernelChoice& choice);
 
 /// A kernel of one pass over `length` elements that does everything there is in this dtype: each elementwise op on

@@ -29,11 +29,12 @@ bool differs_between_backends(Op op, DType dtype) {
 /// Ops that show the sign of a nan, which is nobody's promise.
 bool shows_sign_of_nan(Op op) { return op == Op::signbit || op == Op::copysign; }
 
-std::vector<Op> ops_for(DType dtype) {
+std::vector<Op> ops_for(DType dtype, bool with_functions = false) {
   std::vector<Op> result;
   for (std::size_t n = 0; n < kOpCount; ++n) {
     const Op op = static_cast<Op>(n);
-    if (!info(op).elementwise() || differs_between_backends(op, dtype) || !cpu::supports(op, dtype)) continue;
+    if (!info(op).elementwise() || !cpu::supports(op, dtype)) continue;
+    if (!with_functions && differs_between_backends(op, dtype)) continue;
     // Which of its branches a complex function takes may hang on the sign of a nan.
     if (is_complex(dtype) && (op >= Op::sqrt && op <= Op::i1e)) continue;
     result.push_back(op);
@@ -175,7 +176,7 @@ class Builder {
     const std::uint16_t first = any_value();
     const DType dtype =
         below(random_, 8) == 0 ? static_cast<DType>(below(random_, kDTypeCount)) : kernel_.body[first].dtype;
-    const std::vector<Op> ops = ops_for(dtype);
+    const std::vector<Op> ops = ops_for(dtype, choice_.with_functions);
     const Op op = ops[below(random_, ops.size())];
     Instruction i;
     i.op = op;

@@ -27,6 +27,7 @@ KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& ker
 void KernelGenerator::run(Value* frame) {
   read_frame(frame);
   find_levels();
+  if (kernel_.form != LoopForm::map) find_kept();
   emit_where([&](std::size_t at) { return levels_[at] == 0; }, {});
   loop(b_.getInt64(0), rows_count_, b_.getInt64(1), [&](Value* row) {
     bases_.resize(kernel_.operands.size());
@@ -176,6 +177,11 @@ Value* KernelGenerator::address(std::size_t operand, const Point& point) {
 
 void KernelGenerator::emit(std::size_t at, const Point& point) {
   const Instruction& i = kernel_.body[at];
+  const bool kept = kept_ && kept_->at == at;
+  if (kept && pass_ > kept_->pass) {
+    values_[at] = load(kept_->operand, point);
+    return;
+  }
   switch (i.kind) {
     case Kind::load:
       values_[at] = load(i.index, point);
@@ -201,6 +207,7 @@ void KernelGenerator::emit(std::size_t at, const Point& point) {
     case Kind::reduce:
       break;  // the loops do it
   }
+  if (kept) store(kept_->operand, values_[at], point);
 }
 
 Value* KernelGenerator::load(std::size_t operand, const Point& point) {

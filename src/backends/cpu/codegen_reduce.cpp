@@ -3,6 +3,7 @@
 // enough to need, is a function of this library.
 #include "backends/cpu/kernel_generator.h"
 #include "backends/cpu/loop_symbols.h"
+#include "backends/cpu/math.h"
 #include "backends/reference/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -38,11 +39,52 @@ std::vector<std::uint8_t> KernelGenerator::needed_in(std::uint16_t pass) const {
     const bool runs = passes_[at] == pass && (i.kind == Kind::reduce || (i.kind == Kind::store && levels_[at] == 2));
     if (!runs && needed[at] == 0) continue;
     needed[at] = levels_[at] == 2 ? 1 : 0;
+    if (kept_ && kept_->at == at && pass > kept_->pass) continue;
     for (unsigned j = 0; j < i.input_count; ++j) {
       if (levels_[i.inputs[j]] == 2) needed[i.inputs[j]] = 1;
     }
   }
   return needed;
+}
+
+std::optional<std::size_t> KernelGenerator::output_to_keep(std::size_t at, std::uint16_t pass) const {
+  std::uint16_t last_use = 0;
+  for (std::uint16_t later = pass; later <= last_pass(); ++later) {
+    if (needed_in(later)[at] != 0) last_use = later;
+  }
+  if (last_use == pass) return std::nullopt;
+  for (std::size_t s = at + 1; s < kernel_.body.size(); ++s) {
+    const Instruction& store = kernel_.body[s];
+    if (store.kind != Kind::store || levels_[s] != 2 || passes_[s] < last_use) continue;
+    const KernelOperandInfo& operand = kernel_.operands[store.index];
+    if (operand.dtype != kernel_.body[at].dtype || operand.inner != InnerStride::one) continue;
+    const auto users = std::count_if(kernel_.body.begin(), kernel_.body.end(), [&](const Instruction& i) {
+      return (i.kind == Kind::load || i.kind == Kind::store) && i.index == store.index;
+    });
+    if (users == 1) return store.index;
+  }
+  return std::nullopt;
+}
+
+void KernelGenerator::find_kept() {
+  for (std::uint16_t pass = 0; pass < last_pass(); ++pass) {
+    const std::vector<std::uint8_t> needed = needed_in(pass);
+    for (std::size_t at = needed.size(); at-- > 0;) {
+      const Instruction& i = kernel_.body[at];
+      if (needed[at] == 0 || i.kind != Kind::compute || !has_math(i.op) || !is_floating(i.dtype)) continue;
+      const std::optional<std::size_t> output = output_to_keep(at, pass);
+      if (!output) continue;
+      kept_ = Kept{at, *output, pass};
+      // An output may lie where an input does: nothing may be read there any more.
+      bool reads = false;
+      for (auto later = static_cast<std::uint16_t>(pass + 1); later <= last_pass(); ++later) {
+        const std::vector<std::uint8_t> still = needed_in(later);
+        for (std::size_t j = 0; j < still.size(); ++j) reads |= still[j] != 0 && kernel_.body[j].kind == Kind::load;
+      }
+      if (!reads) return;
+      kept_.reset();
+    }
+  }
 }
 
 std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::uint16_t pass) {
@@ -123,6 +165,7 @@ void KernelGenerator::reduce_row() {
   const Point start{b_.getInt64(0), nullptr, nullptr};
   emit_row_values(0, start);
   for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
+    pass_ = pass;
     const std::vector<std::uint8_t> needed = needed_in(pass);
     const std::vector<Accumulator> accumulators = accumulators_of(pass);
     const auto emit_elements = [&](const Point& point) {
@@ -191,6 +234,7 @@ void KernelGenerator::reduce_columns() {
     const Point column{first, emitter_.mask_of(b_.CreateSub(count_, first)), nullptr};
     emit_row_values(0, column);
     for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
+      pass_ = pass;
       const std::vector<std::uint8_t> needed = needed_in(pass);
       const std::vector<Accumulator> accumulators = accumulators_of(pass);
       if (!accumulators.empty()) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace lento::cpu {
@@ -35,6 +36,14 @@ class KernelGenerator {
     llvm::Value* tree = nullptr;    // memory: the BlockTree
   };
 
+  /// An element value that is costly and needed in two passes: the first one leaves it in the memory of an output that
+  /// is written later, the others read it there.
+  struct Kept {
+    std::size_t at = 0;
+    std::size_t operand = 0;
+    std::uint16_t pass = 0;  // that computes it
+  };
+
   void read_frame(llvm::Value* frame);
   void find_levels();
   InnerStride inner(std::size_t operand) const;
@@ -57,6 +66,9 @@ class KernelGenerator {
   void reduce_columns();
   /// Element values that the reductions and stores of a pass are made of.
   std::vector<std::uint8_t> needed_in(std::uint16_t pass) const;
+  void find_kept();
+  /// The output that may hold the value of `at` from the end of `pass` on.
+  std::optional<std::size_t> output_to_keep(std::size_t at, std::uint16_t pass) const;
   std::vector<Accumulator> accumulators_of(std::uint16_t pass);
   std::uint16_t last_pass() const;
   /// Row values, and stores of them, that are known when `pass` begins and were not before.
@@ -80,6 +92,8 @@ class KernelGenerator {
   std::vector<std::uint16_t> passes_;
   std::vector<std::uint8_t> levels_;
   std::vector<llvm::Value*> values_;  // of the instructions, as last emitted
+  std::optional<Kept> kept_;
+  std::uint16_t pass_ = 0;  // that is being written
 
   llvm::Value* numbers_ = nullptr;
   llvm::Value* rows_count_ = nullptr;
