@@ -12,6 +12,9 @@ namespace lento::testing {
 
 using Random = std::mt19937_64;
 
+/// Elements before and behind those that a call may touch.
+inline constexpr std::size_t kGuard = 64;
+
 std::size_t below(Random& random, std::size_t limit);
 
 /// What elements of floating dtypes are.

@@ -19,8 +19,6 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-constexpr std::size_t kGuard = 64;  // elements before and behind those that a call may touch
-
 /// Functions that backends compute with polynomials of their own.
 bool differs_between_backends(Op op, DType dtype) {
   return is_floating(dtype) && ((op >= Op::exp && op <= Op::i1e) || op == Op::general_pow);
