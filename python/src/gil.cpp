@@ -24,7 +24,7 @@ auto taking_gil(F&& take) noexcept {
   try {
     return take();
   } catch (abi::__forced_unwind&) {
-    while (true) pause();
+    while (true) ::pause();
   }
 }
 
@@ -36,8 +36,19 @@ constinit thread_local bool may_block = false;
 /// True on threads of Lento's own that have been on the way into Python.
 constinit thread_local bool is_worker = false;
 
+/// The thread that ends the interpreter, once it has begun to.
+std::atomic<pthread_t> ending_thread{};
+
+/// Once the interpreter is ending, only the thread that ends it has the GIL. CPython ends others that run Python code
+/// by pthread_exit, which comes through our frames; and when the interpreter is gone, nobody would stop them any more.
+void stay_if_ended() {
+  if (Py_IsInitialized() != 0 || pthread_equal(ending_thread.load(), pthread_self()) != 0) return;
+  while (true) ::pause();
+}
+
 /// Ends the time without the GIL.
 void take_back() {
+  stay_if_ended();
   PyThreadState* state = std::exchange(released, nullptr);
   taking_gil([state] { PyEval_RestoreThread(state); });
 }
@@ -66,7 +77,9 @@ WithGil::WithGil() : taken_(released != nullptr) {
 }
 
 WithGil::~WithGil() {
-  if (taken_) released = PyEval_SaveThread();
+  if (!taken_) return;
+  stay_if_ended();
+  released = PyEval_SaveThread();
 }
 
 MayBlock::MayBlock(bool may) : outer_(std::exchange(may_block, may)) {}
@@ -100,7 +113,10 @@ WorkerGil::~WorkerGil() {
   workers_inside.notify_all();
 }
 
-void close_python_to_workers() { closed.store(true); }
+void close_python_to_workers() {
+  ending_thread.store(pthread_self());
+  closed.store(true);
+}
 
 void wait_for_workers_inside() {
   for (int inside = workers_inside.load(); inside != 0; inside = workers_inside.load()) workers_inside.wait(inside);

@@ -1,6 +1,7 @@
 #include "executor/workers.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -95,10 +96,19 @@ using Pools = std::array<Pool, 2>;  // by Workers
 // lock: a fork must not wait for ever because some thread or other is always launching.
 std::atomic<int> forking{0};    // threads that are on their way through fork()
 std::atomic<int> launching{0};  // NoForkNow objects that are alive
+// When the process ends, other threads may still be at work. They are let finish what they launch and then stopped
+// where they stand: what libraries keep in static objects is about to be destroyed.
+std::atomic<bool> ending{false};
+std::atomic<std::thread::id> ending_thread{};
+
+bool must_stop() { return ending.load() && ending_thread.load() != std::this_thread::get_id(); }
 
 Pools*& current_pools() {
   static Pools* pools = [] {
     std::atexit([] {
+      ending_thread = std::this_thread::get_id();
+      ending = true;
+      while (launching != 0) std::this_thread::yield();
       for (Pool& pool : *current_pools()) pool.stop();
     });
     // The child has none of the threads, and condition variables that they wait on: it starts with pools of its own
@@ -128,8 +138,9 @@ NoForkNow::NoForkNow() {
   (void)current_pools();  // installs what fork() calls
   while (true) {
     launching.fetch_add(1);
-    if (forking == 0) return;
+    if (forking == 0 && !must_stop()) return;
     launching.fetch_sub(1);
+    while (must_stop()) ::pause();
     while (forking != 0) std::this_thread::yield();
   }
 }
