@@ -99,7 +99,7 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
     const std::size_t bytes = size_of(accumulator.dtype) * width;
     accumulator.lanes = emitter_.local(bytes * kReductionLanes);
     accumulator.result = emitter_.local(bytes);
-    accumulator.tree = emitter_.local(block_tree_bytes(width));
+    accumulator.tree = emitter_.local(block_tree_bytes(bytes));
     result.push_back(accumulator);
   }
   return result;

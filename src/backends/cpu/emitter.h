@@ -11,10 +11,10 @@
 
 #include "ir/op.gen.h"
 
+#include <cstdint>
 #include <span>
 
 namespace llvm {
-class AllocaInst;
 class IRBuilderBase;
 class Type;
 class Value;

@@ -17,8 +17,7 @@ namespace lento::cpu {
 
 namespace {
 
-constexpr std::size_t kMaxLevels = 52;  // 2^52 blocks of 4096 elements
-constexpr std::size_t kMaxElement = 16;
+constexpr std::size_t kMaxLevels = 40;  // 2^40 blocks of 4096 elements: more than memory can hold
 
 /// Where the blocks of a long reduction meet: a binary counter. Level l holds the combination of 2^l neighbouring
 /// blocks while bit l of `count` is set. What is left at the end is combined from the right, so that the whole is the
@@ -104,7 +103,7 @@ std::string loop_symbol(Op op, DType dtype) { return symbol("loop", op, dtype); 
 std::string push_block_symbol(Op reduction, DType accumulator) { return symbol("push", reduction, accumulator); }
 std::string finish_blocks_symbol(Op reduction, DType accumulator) { return symbol("finish", reduction, accumulator); }
 
-std::size_t block_tree_bytes(std::size_t width) { return sizeof(BlockTree) + kMaxLevels * width * kMaxElement; }
+std::size_t block_tree_bytes(std::size_t row_bytes) { return sizeof(BlockTree) + kMaxLevels * row_bytes; }
 
 void* find_symbol(std::string_view symbol) {
   std::string_view fields[4];
