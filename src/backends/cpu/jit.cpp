@@ -20,7 +20,7 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar.h>
 
-#include <mutex>
+#include <algorithm>
 
 namespace lento::cpu {
 

@@ -33,9 +33,6 @@ bool supports(Op op, DType dtype);
 /// Whether every instruction is supported.
 bool can_generate(const Kernel& kernel);
 
-/// The entry point of generated code does one dimension of the outer ones and everything inside.
-struct CallFrame;
-
 /// Loaded code. May run on many threads at once.
 class KernelCode {
  public:
