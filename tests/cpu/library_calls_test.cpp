@@ -6,11 +6,16 @@
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 
+#include <lento/error.h>
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 extern "C" {
 int omp_get_max_threads(void);
@@ -74,6 +79,37 @@ TEST(LibraryCalls, E5_WorkInAForkedChildWithTheSameBits) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
   set_num_threads(before);
+}
+
+TEST(LibraryCalls, AProcessEndsCleanlyWhileThreadsAreInsideThem) {
+  const auto multiply_for_ever = [](std::atomic<int>& rounds) {
+    std::thread([&rounds] {
+      try {
+        while (true) {
+          product<float>(60, 60, 60);
+          product<double>(60, 60, 60);
+          product<bfloat16>(60, 60, 60);
+          ++rounds;
+        }
+      } catch (const BackendError&) {  // the process is ending
+        pause();
+      }
+    }).detach();
+  };
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      static std::atomic<int> rounds{0};  // outlives this function
+      for (int t = 0; t < 3; ++t) multiply_for_ever(rounds);
+      while (rounds < 20) std::this_thread::yield();
+      std::exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 }
 
 OperandLayout matrix(std::int64_t rows, std::int64_t columns) {

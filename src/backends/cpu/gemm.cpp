@@ -1,5 +1,6 @@
 #include "backends/cpu/gemm.h"
 
+#include "backends/cpu/library_calls.h"
 #include "base/dispatch.h"
 
 #include <cblas.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <concepts>
 #include <type_traits>
+#include <vector>
 
 namespace lento::cpu {
 
@@ -69,16 +71,38 @@ void plain(std::int64_t m, std::int64_t n, std::int64_t k, StridedMatrix a, Stri
   }
 }
 
+/// Lets oneDNN generate the code of its float32 product, which it does when each form is first used and destroys at
+/// exit.
+bool prepare_sgemm() {
+  constexpr dnnl_dim_t kSize = 64;
+  const std::vector<float> a(kSize * kSize), b(kSize * kSize);
+  std::vector<float> c(kSize * kSize);
+  for (const char transposed_a : {'N', 'T'}) {
+    for (const char transposed_b : {'N', 'T'}) {
+      for (const dnnl_dim_t m : {dnnl_dim_t{1}, kSize}) {
+        for (const dnnl_dim_t n : {dnnl_dim_t{1}, kSize}) {
+          dnnl_sgemm(transposed_a, transposed_b, m, n, kSize, 1.0F, a.data(), kSize, b.data(), kSize, 0.0F, c.data(),
+                     kSize);
+        }
+      }
+    }
+  }
+  wait_for_calls_at_exit();
+  return true;
+}
+
 }  // namespace
 
 void gemm(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
           std::int64_t ldc, bool small) {
   switch (dtype) {
-    case DType::float32:
+    case DType::float32: {
       if (small) return blas_gemm<float>(m, n, k, a, b, c, ldc);
+      [[maybe_unused]] static const bool prepared = prepare_sgemm();
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F, static_cast<const float*>(a.data),
                  a.ld, static_cast<const float*>(b.data), b.ld, 0.0F, static_cast<float*>(c), ldc);
       return;
+    }
     case DType::float64:
       return blas_gemm<double>(m, n, k, a, b, c, ldc);
     case DType::complex64:

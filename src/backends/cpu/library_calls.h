@@ -5,13 +5,18 @@
 // OpenBLAS is told so once for the whole process when Lento is loaded (it knows no narrower way): a program that shares
 // this very copy of OpenBLAS, and wants its threads, calls openblas_set_num_threads afterwards; then only the speed of
 // Lento's products of float64 and complex numbers, and the promise about their bits, is at stake.
+//
+// When the process ends, libraries destroy their generated code and buffers while other threads may be inside them. So
+// calls are counted: at exit those under way are waited for, and later ones throw BackendError.
 #pragma once
 
 namespace lento::cpu {
 
-/// While it lives, what OpenMP libraries (oneDNN) do for the calling thread they do on it alone. Some 5 ns.
+/// Around every library call: while it lives, what OpenMP libraries (oneDNN) do for the calling thread they do on it
+/// alone, and the libraries are not taken down.
 class OneThread {
  public:
+  /// Throws BackendError when the process is ending.
   OneThread();
   ~OneThread();
   OneThread(const OneThread&) = delete;
@@ -20,5 +25,9 @@ class OneThread {
  private:
   int before_;
 };
+
+/// To be called once a library has made what it keeps in static variables: these are destroyed in reverse order, so
+/// that what is arranged for the end of the process only now comes before.
+void wait_for_calls_at_exit();
 
 }  // namespace lento::cpu

@@ -310,6 +310,7 @@ std::shared_ptr<const T> make_fast(const Args&... args) {
   try {
     const OneThread one;
     auto made = std::make_shared<const T>(args...);
+    [[maybe_unused]] static const bool arranged = (wait_for_calls_at_exit(), true);
     return made->is_fast() ? made : nullptr;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) fail<MemoryError>("oneDNN has no memory for a primitive");

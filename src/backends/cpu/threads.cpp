@@ -67,7 +67,7 @@ class Team {
   /// False when the team is busy: then nothing was done.
   bool run(std::int64_t count, std::int64_t chunk, int threads,
            const FunctionRef<void(std::int64_t, std::int64_t)>& body) {
-    if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    if (stopping_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) return false;
     start_helpers(threads - 1);
     job_.body = &body;
     job_.count = count;
@@ -90,8 +90,8 @@ class Team {
 
   /// Ends the helpers. Whoever comes later finds the team busy and works alone.
   void stop() {
+    stopping_.store(true, std::memory_order_relaxed);  // first: else callers could keep it busy for ever
     while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
-    stopping_.store(true, std::memory_order_relaxed);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     wake(epoch_, INT_MAX);
     for (std::thread& helper : helpers_) helper.join();
