@@ -67,7 +67,8 @@ class Improver {
       lock.unlock();
       try {
         task();
-      } catch (const std::exception&) {  // the first code goes on serving
+      } catch (const std::exception&) {
+        task = nullptr;  // the first code goes on serving
       }
       task = nullptr;
       lock.lock();

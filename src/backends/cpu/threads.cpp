@@ -109,9 +109,13 @@ class Team {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      while (static_cast<int>(helpers_.size()) < wanted) helpers_.emplace_back([this] { help(); });
-    } catch (const std::exception&) {  // no more threads or no memory: those there are will do
+    bool more = true;
+    while (more && static_cast<int>(helpers_.size()) < wanted) {
+      try {
+        helpers_.emplace_back([this] { help(); });
+      } catch (const std::exception&) {
+        more = false;  // no threads or no memory: those there are will do
+      }
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
