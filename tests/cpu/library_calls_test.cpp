@@ -81,9 +81,11 @@ TEST(LibraryCalls, E5_WorkInAForkedChildWithTheSameBits) {
   set_num_threads(before);
 }
 
-TEST(LibraryCalls, AProcessEndsCleanlyWhileThreadsAreInsideThem) {
-  const auto multiply_for_ever = [](std::atomic<int>& rounds) {
-    std::thread([&rounds] {
+/// Ends the process while three threads multiply.
+[[noreturn]] void exit_in_the_middle() {
+  static std::atomic<int> rounds{0};
+  for (int t = 0; t < 3; ++t) {
+    std::thread([] {
       try {
         while (true) {
           product<float>(60, 60, 60);
@@ -95,21 +97,14 @@ TEST(LibraryCalls, AProcessEndsCleanlyWhileThreadsAreInsideThem) {
         pause();
       }
     }).detach();
-  };
-  for (int attempt = 0; attempt < 5; ++attempt) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      static std::atomic<int> rounds{0};  // outlives this function
-      for (int t = 0; t < 3; ++t) multiply_for_ever(rounds);
-      while (rounds < 20) std::this_thread::yield();
-      std::exit(0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status)) << status;
-    EXPECT_EQ(WEXITSTATUS(status), 0);
   }
+  while (rounds < 20) std::this_thread::yield();
+  std::exit(0);
+}
+
+TEST(LibraryCallsDeathTest, AProcessEndsCleanlyWhileThreadsAreInsideThem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own, not in a forked child
+  for (int attempt = 0; attempt < 5; ++attempt) EXPECT_EXIT(exit_in_the_middle(), testing::ExitedWithCode(0), "");
 }
 
 OperandLayout matrix(std::int64_t rows, std::int64_t columns) {

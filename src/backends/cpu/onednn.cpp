@@ -87,16 +87,26 @@ class PrimitiveCache {
   std::list<const Key*> ages_;  // the one used longest ago first
 };
 
-dnnl::engine& engine() {
-  static auto* cpu = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *cpu;
+struct Library {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};  // on the CPU it has no state: all threads share it
+
+  Library() {
+    // A first primitive, by one thread, makes what oneDNN keeps in static variables.
+    const dnnl::memory::desc matrix({1, 1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, 1});
+    const dnnl::matmul::primitive_desc desc({matrix, matrix, matrix}, engine);
+    const dnnl::matmul first(desc);
+    wait_for_calls_at_exit();
+  }
+};
+
+Library& library() {
+  static auto* one = new Library;  // lives as long as the process
+  return *one;
 }
 
-/// On the CPU a stream has no state: all threads share one.
-dnnl::stream& stream() {
-  static auto* in_order = new dnnl::stream(engine());
-  return *in_order;
-}
+dnnl::engine& engine() { return library().engine; }
+dnnl::stream& stream() { return library().stream; }
 
 dnnl::memory::dims dims_of(const Ints& list) { return {list.begin(), list.end()}; }
 
@@ -310,7 +320,6 @@ std::shared_ptr<const T> make_fast(const Args&... args) {
   try {
     const OneThread one;
     auto made = std::make_shared<const T>(args...);
-    [[maybe_unused]] static const bool arranged = (wait_for_calls_at_exit(), true);
     return made->is_fast() ? made : nullptr;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) fail<MemoryError>("oneDNN has no memory for a primitive");
