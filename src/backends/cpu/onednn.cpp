@@ -92,6 +92,7 @@ struct Library {
   dnnl::stream stream{engine};  // on the CPU it has no state: all threads share it
 
   Library() {
+    dnnl::set_primitive_cache_capacity(0);  // ours keeps them
     // A first primitive, by one thread, makes what oneDNN keeps in static variables.
     const dnnl::memory::desc matrix({1, 1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, 1});
     const dnnl::matmul::primitive_desc desc({matrix, matrix, matrix}, engine);
