@@ -41,10 +41,11 @@ def errors() -> None:
     table = lento.arange(5)
     wrong = table[lento.asarray([1, 2, 9])]  # known only when it runs
     fine = table * 2
+    print(f"wrong = {wrong}")
     try:
-        print(wrong)
+        wrong.tolist()
     except IndexError as error:
-        print(error)
+        print(f"reading it raises IndexError: {error}")
     print(f"and nothing else is lost: {fine}")
 
 
@@ -55,13 +56,29 @@ def training() -> None:
     y = 3 * x - 1 + 0.1 * lento.random.normal((256,))
     a, b = lento.asarray(0.0), lento.asarray(0.0)
     start = time.perf_counter()
-    for step in range(61):
+    lento.eval(x, y)
+    for step in range(201):
         difference = a * x + b - y
+        loss = lento.mean(difference**2)
         a -= 0.1 * 2 * lento.mean(difference * x)
         b -= 0.1 * 2 * lento.mean(difference)
-        if step % 20 == 0:
-            print(f"step {step:2}: loss {float(lento.mean(difference**2)):7.4f}   y = {float(a):.3f}x {float(b):+.3f}")
-    print(f"{1000 * (time.perf_counter() - start):.0f} ms on the reference backend, which is right, not fast")
+        if step % 50 == 0:
+            # Runs after the step, on a thread of its own: the loop does not wait for the numbers.
+            lento.add_step_closure(log, args=(step, loss, a, b), run_async=True)
+        lento.step()
+    lento.wait_closures()
+    print(f"{1000 * (time.perf_counter() - start):.0f} ms for 201 steps")
+
+
+def log(step: int, loss: lento.Tensor, a: lento.Tensor, b: lento.Tensor) -> None:
+    print(f"step {step:3}: loss {float(loss):7.4f}   y = {float(a):.3f}x {float(b):+.3f}")
+
+
+def what_happened() -> None:
+    title("6. What Lento did, and why it compiled")
+    names = ["step", "plan.miss", "plan.hit", "kernel.compile", "kernel.hit", "sync.implicit", "closure.run"]
+    print("   ".join(f"{name} {lento.metrics.counter(name)}" for name in names))
+    print("\n".join(lento.explain().splitlines()[-6:]))
 
 
 def main() -> None:
@@ -70,6 +87,7 @@ def main() -> None:
     values_not_aliases()
     errors()
     training()
+    what_happened()
 
 
 if __name__ == "__main__":
