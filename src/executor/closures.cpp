@@ -19,6 +19,7 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -159,7 +160,7 @@ AllClosures*& all_closures() {
       if (!abandoned.load()) wait_closures();
     });
     // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
-    pthread_atfork(nullptr, nullptr, [] { all_closures() = new AllClosures; });
+    pthread_atfork(nullptr, nullptr, [] { all_closures() = std::make_unique<AllClosures>().release(); });
     return new AllClosures;  // never destroyed: workers may outlive static destructors
   }();
   return all;

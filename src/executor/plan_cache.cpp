@@ -79,7 +79,8 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
       task = [this, compilation = mine] { compile(compilation); };
     } else if (work == mine) {
       // On a worker, so that a caller can be interrupted while it waits.
-      submit(Workers::compile, std::move(task));
+      submit(Workers::compile, std::move(task));  // moved: a copy would allocate
+      break;
     }
   }
   if (work == mine) {

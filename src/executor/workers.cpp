@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -124,7 +125,7 @@ Pools*& current_pools() {
           forking.fetch_sub(1);
         },
         [] {
-          current_pools() = new Pools;
+          current_pools() = std::make_unique<Pools>().release();
           forking = 0;
         });
     return new Pools;  // never destroyed: late submissions must find them

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -89,7 +90,8 @@ class Improver {
 Improver*& improver() {
   static Improver* current = [] {
     std::atexit([] { improver()->stop(); });
-    pthread_atfork([] { improver()->pause(); }, [] { improver()->resume(); }, [] { improver() = new Improver; });
+    pthread_atfork([] { improver()->pause(); }, [] { improver()->resume(); },
+                   [] { improver() = std::make_unique<Improver>().release(); });
     return new Improver;  // never destroyed: programs may end while the process exits
   }();
   return current;
