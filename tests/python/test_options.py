@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
 from typing import Any
 
@@ -72,20 +71,10 @@ DOCUMENTED = [
 ]
 
 
-def forget_failures() -> None:
-    """What other tests left behind is not this example's."""
-    for _ in range(1000):
-        with contextlib.suppress(lento.Error):
-            lento.wait()
-            return
-    raise AssertionError("wait() never stops raising")
-
-
 @pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
 def test_documented_examples_are_true(thing: Any) -> None:
     test = doctest.DocTestParser().get_doctest(thing.__doc__, {"lento": lento}, thing.__name__, None, None)
     assert test.examples
-    forget_failures()
     output: list[str] = []
     result = doctest.DocTestRunner().run(test, out=output.append)
     assert result.failed == 0, "".join(output)
