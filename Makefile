@@ -27,7 +27,7 @@ demo: build ## build and run the showcase
 test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
 
 test-cpp: build
-	@ctest --preset $(PRESET)
+	@ctest --preset $(PRESET) -j "$$(nproc)"
 
 test-python: build
 	@$(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
