@@ -15,10 +15,6 @@ namespace lento {
 
 namespace {
 
-std::size_t bytes_of(const Record& node) {
-  return static_cast<std::size_t>(element_count(shape_of(node.shape))) * size_of(node.dtype);
-}
-
 /// Fuses until every group has a kernel: what has none is tried again with its reductions, or everything in it, alone.
 std::vector<Step> make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions options,
                              std::vector<Kernel>& kernels) {
@@ -65,11 +61,8 @@ std::vector<Step> make_steps(const Graph& graph, const KernelAbility& ability, F
           call.views.push_back(is_view ? *fusion.views[operand.index()] : whole(operand, graph.meta_of(operand).shape));
         }
       }
-      for (std::uint32_t next = node + 1; next < graph.nodes.size() && fusion.roles[next] == NodeRole::result &&
-                                          graph.nodes[next].operands[0].index() == node;
-           ++next) {
-        call.nodes.push_back(next);
-      }
+      for (std::uint32_t further = 1; further < graph.result_count(node); ++further)
+        call.nodes.push_back(node + further);
       call.cost = static_cast<double>(element_count(shape_of(graph.nodes[node].shape))) * 10;
       steps.push_back(std::move(call));
     }
@@ -153,8 +146,7 @@ std::vector<std::uint32_t> update_homes(const Graph& graph, const Schedule& sche
   std::iota(home.begin(), home.end(), 0U);
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
     const std::uint32_t node = step->nodes[0];
-    const Op op = graph.nodes[node].op;
-    if (step->is_kernel || (op != Op::strided_update && op != Op::scatter_axis && op != Op::scatter_nd)) continue;
+    if (step->is_kernel || !updates_first_operand(graph.nodes[node].op)) continue;
     const OperandRef first = graph.operands(graph.nodes[node])[0];
     if (first.kind() == OperandRef::Kind::record && readers[first.index()] == 1) home[first.index()] = home[node];
   }
@@ -165,8 +157,8 @@ void place_values(const Graph& graph, Schedule& schedule) {
   schedule.places.resize(graph.nodes.size());
   for (std::uint32_t k = 0; k < graph.outputs.size(); ++k) {
     const std::uint32_t node = graph.outputs[k];
-    schedule.places[node] = {Place::Kind::output, k, 0, bytes_of(graph.nodes[node])};
-    schedule.output_bytes += bytes_of(graph.nodes[node]);
+    schedule.places[node] = {Place::Kind::output, k, 0, byte_size(graph.nodes[node])};
+    schedule.output_bytes += byte_size(graph.nodes[node]);
   }
   const std::vector<std::uint32_t> home = update_homes(graph, schedule);
   for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
@@ -188,7 +180,7 @@ void place_values(const Graph& graph, Schedule& schedule) {
         continue;
       }
       lifetime_of[home[node]] = static_cast<std::uint32_t>(lifetimes.size());
-      lifetimes.push_back({bytes_of(graph.nodes[node]), s, s});
+      lifetimes.push_back({byte_size(graph.nodes[node]), s, s});
       nodes.push_back(home[node]);
     }
   }

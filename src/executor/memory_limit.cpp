@@ -15,17 +15,13 @@ namespace {
 
 constexpr std::size_t kNamed = 3;  // largest tensors in the message
 
-std::size_t node_bytes(const Record& node) {
-  return static_cast<std::size_t>(element_count(shape_of(node.shape))) * size_of(node.dtype);
-}
-
 std::string largest_tensors(const Graph& graph, std::span<const Source> sources) {
   std::vector<std::size_t> order(graph.nodes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const std::size_t named = std::min(kNamed, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
                     [&](std::size_t a, std::size_t b) {
-                      const auto key = [&](std::size_t i) { return std::pair(~node_bytes(graph.nodes[i]), i); };
+                      const auto key = [&](std::size_t i) { return std::pair(~byte_size(graph.nodes[i]), i); };
                       return key(a) < key(b);
                     });
   std::string text;
@@ -33,7 +29,7 @@ std::string largest_tensors(const Graph& graph, std::span<const Source> sources)
     const Record& node = graph.nodes[order[i]];
     const std::string line = to_string(sources[order[i]]);
     text += fmt::format("{}{} {}{} with {} bytes{}{}", text.empty() ? "" : ", ", info(node.op).name, node.dtype,
-                        shape_of(node.shape), node_bytes(node), line.empty() ? "" : " at ", line);
+                        shape_of(node.shape), byte_size(node), line.empty() ? "" : " at ", line);
   }
   return text;
 }

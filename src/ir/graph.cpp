@@ -1,8 +1,19 @@
 #include "ir/graph.h"
 
+#include "ir/op.gen.h"
+
 #include "ir/print.h"
 
 namespace lento {
+
+std::uint32_t Graph::result_count(std::uint32_t node) const {
+  std::uint32_t count = 1;
+  while (node + count < nodes.size() && nodes[node + count].op == Op::result &&
+         nodes[node + count].operands[0].index() == node) {
+    ++count;
+  }
+  return count;
+}
 
 Meta Graph::meta_of(OperandRef operand) const {
   switch (operand.kind()) {

@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "ir/record.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,7 +40,14 @@ class LENTO_API Graph {
   }
   /// dtype and shape of an operand; a scalar has shape ().
   Meta meta_of(OperandRef operand) const;
+  /// How many records the op at `node` fills: its own, and those of its further results, which follow it.
+  std::uint32_t result_count(std::uint32_t node) const;
 };
+
+/// Bytes of a record's result.
+inline std::size_t byte_size(const Record& record) {
+  return static_cast<std::size_t>(element_count(shape_of(record.shape))) * size_of(record.dtype);
+}
 
 /// Checks every rule of the form: operands come earlier, arities and kinds fit the op, re-inferred dtypes and shapes
 /// equal the recorded ones, results follow their op, outputs exist. Throws BackendError naming node and rule.

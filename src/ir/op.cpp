@@ -21,4 +21,6 @@ std::string_view name(Family family) {
   return kNames[static_cast<std::size_t>(family)];
 }
 
+bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
+
 }  // namespace lento

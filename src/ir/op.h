@@ -78,6 +78,9 @@ LENTO_API const OpInfo& info(Op op);
 /// The op of this name, or nothing.
 LENTO_API std::optional<Op> find_op(std::string_view name);
 
+/// Ops whose result is their first operand with some elements replaced: they may happen in its memory.
+LENTO_API bool updates_first_operand(Op op);
+
 /// The name of a family: "index_map".
 LENTO_API std::string_view name(Family family);
 

@@ -1,5 +1,7 @@
 #include "backends/cpu/improver.h"
 
+#include "base/counters.h"
+
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -13,12 +15,14 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace lento::cpu {
 
 namespace {
 
 constexpr int kNiceness = 10;
+const CounterId kFailed = counter_id("kernel.tierup_failed");
 
 class Improver {
  public:
@@ -67,11 +71,10 @@ class Improver {
       busy_ = true;
       lock.unlock();
       try {
-        task();
+        std::exchange(task, nullptr)();
       } catch (const std::exception&) {
-        task = nullptr;  // the first code goes on serving
+        count(kFailed);  // the first code goes on serving
       }
-      task = nullptr;
       lock.lock();
       busy_ = false;
       ended_.notify_all();

@@ -47,43 +47,23 @@ std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const 
   const Shape& out = shape_of(node.shape);
   ConvolutionProblem problem;
   problem.dtype = node.dtype;
-  switch (node.op) {
-    case Op::convolution: {
-      const ConvolutionAttrs attrs = decode_convolution(node.attrs);
-      problem.kind = ConvolutionKind::forward;
-      problem.x = first.shape;
-      problem.weight = second.shape;
-      problem.y = out;
-      problem.stride = attrs.stride;
-      problem.padding_low = attrs.padding_low;
-      problem.dilation = attrs.dilation;
-      problem.groups = attrs.groups;
-      break;
-    }
-    case Op::convolution_input_grad: {
-      const ConvolutionInputGradAttrs attrs = decode_convolution_input_grad(node.attrs);
-      problem.kind = ConvolutionKind::input_grad;
-      problem.y = first.shape;
-      problem.weight = second.shape;
-      problem.x = out;
-      problem.stride = attrs.stride;
-      problem.padding_low = attrs.padding_low;
-      problem.dilation = attrs.dilation;
-      problem.groups = attrs.groups;
-      break;
-    }
-    default: {
-      const ConvolutionWeightGradAttrs attrs = decode_convolution_weight_grad(node.attrs);
-      problem.kind = ConvolutionKind::weight_grad;
-      problem.y = first.shape;
-      problem.x = second.shape;
-      problem.weight = out;
-      problem.stride = attrs.stride;
-      problem.padding_low = attrs.padding_low;
-      problem.dilation = attrs.dilation;
-      problem.groups = attrs.groups;
-      break;
-    }
+  const auto take = [&problem](ConvolutionKind kind, const auto& attrs, const Shape& x, const Shape& weight,
+                               const Shape& y) {
+    problem.kind = kind;
+    problem.x = x;
+    problem.weight = weight;
+    problem.y = y;
+    problem.stride = attrs.stride;
+    problem.padding_low = attrs.padding_low;
+    problem.dilation = attrs.dilation;
+    problem.groups = attrs.groups;
+  };
+  if (node.op == Op::convolution) {
+    take(ConvolutionKind::forward, decode_convolution(node.attrs), first.shape, second.shape, out);
+  } else if (node.op == Op::convolution_input_grad) {
+    take(ConvolutionKind::input_grad, decode_convolution_input_grad(node.attrs), out, second.shape, first.shape);
+  } else {
+    take(ConvolutionKind::weight_grad, decode_convolution_weight_grad(node.attrs), second.shape, out, first.shape);
   }
   return problem;
 }

@@ -11,6 +11,7 @@
 
 #include <cstring>
 #include <new>
+#include <numeric>
 
 namespace lento::cpu {
 
@@ -20,25 +21,7 @@ std::size_t bytes_of(const Meta& meta) {
   return static_cast<std::size_t>(element_count(meta.shape)) * size_of(meta.dtype);
 }
 
-/// Kernels' messages start with the op they belong to; the line is added when somebody reads the failure.
-class KernelContext {
- public:
-  explicit KernelContext(Op op) : saved_(call_context()) {
-    call_context() = {};
-    call_context().op = info(op).name;
-    call_context().depth = 1;
-  }
-  ~KernelContext() { call_context() = saved_; }
-  KernelContext(const KernelContext&) = delete;
-  KernelContext& operator=(const KernelContext&) = delete;
-
- private:
-  CallContext saved_;
-};
-
 }  // namespace
-
-bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
 
 NodeValue& NodeRunner::value_of(std::uint32_t node) {
   const auto own = kept_.find(node);
@@ -48,7 +31,7 @@ NodeValue& NodeRunner::value_of(std::uint32_t node) {
 void NodeRunner::keep(std::uint32_t node) {
   const Record& record = graph_.nodes[node];
   NodeValue& value = kept_[node];
-  value.buffer = allocate_cpu(bytes_of({record.dtype, shape_of(record.shape)}), device_);
+  value.buffer = allocate_cpu(byte_size(record), device_);
   value.data = value.buffer->data();
 }
 
@@ -66,16 +49,12 @@ void* NodeRunner::materialise(OperandRef operand, FailureRef& failure) {
 
 void NodeRunner::run(std::uint32_t node, const std::vector<Place>& places, FunctionRef<void(std::uint32_t)> place) {
   const Record& record = graph_.nodes[node];
-  std::vector<std::uint32_t> results{node};
-  for (std::uint32_t next = node + 1; next < graph_.nodes.size() && graph_.nodes[next].op == Op::result &&
-                                      graph_.nodes[next].operands[0].index() == node;
-       ++next) {
-    results.push_back(next);
-  }
+  std::vector<std::uint32_t> results(graph_.result_count(node));
+  std::iota(results.begin(), results.end(), node);
   const auto poison = [&](const FailureRef& failure) {
     for (const std::uint32_t result : results) value_of(result) = {nullptr, {}, failure};
   };
-  const KernelContext context(record.op);
+  const reference::KernelContext context(record.op);
   FailureRef failure;
   std::vector<void*> inputs;
   for (const OperandRef operand : graph_.operands(record)) {

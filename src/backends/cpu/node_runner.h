@@ -46,7 +46,4 @@ class NodeRunner {
   std::map<std::uint32_t, NodeValue> kept_;  // values that have no place
 };
 
-/// Ops whose kernel writes only an update into an `out` that already holds their first operand.
-bool updates_first_operand(Op op);
-
 }  // namespace lento::cpu

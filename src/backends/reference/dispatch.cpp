@@ -7,6 +7,13 @@
 
 namespace lento::reference {
 
+KernelContext::KernelContext(Op op) : saved_(call_context()) {
+  CallContext& context = call_context();
+  context = {};
+  context.op = info(op).name;
+  context.depth = 1;
+}
+
 std::vector<Array> arrays_of(std::span<const Argument> arguments) {
   std::vector<Array> arrays;
   arrays.reserve(arguments.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/reference/array.h"
+#include "base/source.h"
 #include "ir/op.gen.h"
 
 #include <optional>
@@ -25,6 +26,18 @@ class Argument {
   std::optional<Array> array_;
   Scalar number_;
   DType dtype_;
+};
+
+/// While one lives, messages start with this op; the line is added when somebody reads the failure.
+class KernelContext {
+ public:
+  explicit KernelContext(Op op);
+  ~KernelContext() { call_context() = saved_; }
+  KernelContext(const KernelContext&) = delete;
+  KernelContext& operator=(const KernelContext&) = delete;
+
+ private:
+  CallContext saved_;
 };
 
 std::vector<Array> arrays_of(std::span<const Argument> arguments);

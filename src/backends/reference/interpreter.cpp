@@ -20,37 +20,13 @@ namespace {
 constexpr std::uint32_t kNever = ~0U;
 const CounterId kDonation = counter_id("donation");
 
-/// Ops whose kernel writes only an update into an `out` that already holds their first operand.
-bool updates_first_operand(Op op) { return op == Op::strided_update || op == Op::scatter_axis || op == Op::scatter_nd; }
-
 std::size_t bytes_of(const Meta& meta) {
   return static_cast<std::size_t>(element_count(meta.shape)) * size_of(meta.dtype);
 }
-std::size_t bytes_of(const Record& node) {
-  return static_cast<std::size_t>(element_count(shape_of(node.shape))) * size_of(node.dtype);
-}
-
 /// The value of a node while it is needed: a buffer, or the reason there is none.
 struct Outcome {
   BufferRef buffer;
   FailureRef failure;
-};
-
-/// Kernels' messages start with the op they belong to; the line is added when somebody reads the failure.
-class KernelContext {
- public:
-  explicit KernelContext(Op op) : saved_(call_context()) {
-    CallContext& context = call_context();
-    context = {};
-    context.op = info(op).name;
-    context.depth = 1;
-  }
-  ~KernelContext() { call_context() = saved_; }
-  KernelContext(const KernelContext&) = delete;
-  KernelContext& operator=(const KernelContext&) = delete;
-
- private:
-  CallContext saved_;
 };
 
 }  // namespace
@@ -76,15 +52,6 @@ Interpreter::Interpreter(Graph graph, std::uint8_t device)
   plan_peak();
 }
 
-std::uint32_t Interpreter::result_count(std::uint32_t node) const {
-  std::uint32_t count = 1;
-  while (node + count < graph_.nodes.size() && graph_.nodes[node + count].op == Op::result &&
-         graph_.nodes[node + count].operands[0].index() == node) {
-    ++count;
-  }
-  return count;
-}
-
 std::vector<Meta> Interpreter::all_results(const Record& record) const {
   std::vector<Meta> operands;
   for (const OperandRef operand : graph_.operands(record)) {
@@ -103,9 +70,9 @@ void Interpreter::plan_peak() {
     if (record.op != Op::result) {
       // Results that nobody asked for are there while the kernel runs.
       std::size_t wanted = 0;
-      for (std::uint32_t r = 0; r < result_count(node); ++r) wanted += bytes_of(graph_.nodes[node + r]);
+      for (std::uint32_t r = 0; r < graph_.result_count(node); ++r) wanted += byte_size(graph_.nodes[node + r]);
       std::size_t all = wanted;
-      if (result_count(node) < info(record.op).result_count) {
+      if (graph_.result_count(node) < info(record.op).result_count) {
         all = 0;
         for (const Meta& meta : all_results(record)) all += bytes_of(meta);
       }
@@ -116,7 +83,7 @@ void Interpreter::plan_peak() {
     for (auto it = operands.begin(); it != operands.end(); ++it) {
       const bool again = std::find(operands.begin(), it, *it) != it;
       if (again || it->kind() != OperandRef::Kind::record || last_use_of_node_[it->index()] != node) continue;
-      live -= bytes_of(graph_.nodes[it->index()]);
+      live -= byte_size(graph_.nodes[it->index()]);
     }
   }
 }
@@ -187,7 +154,7 @@ struct Interpreter::Run {
 
   void run_node(std::uint32_t node) {
     const Record& record = graph.nodes[node];
-    const std::uint32_t result_count = program.result_count(node);
+    const std::uint32_t result_count = graph.result_count(node);
     const KernelContext context(record.op);
     FailureRef failure = failed_operand(record);
     if (!failure) {

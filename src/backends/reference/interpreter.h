@@ -23,8 +23,6 @@ class Interpreter final : public Program {
  private:
   struct Run;
 
-  /// How many records the op at `node` fills: its own and those of its further results, which follow it.
-  std::uint32_t result_count(std::uint32_t node) const;
   /// All results the op has, also those that no record stands for.
   std::vector<Meta> all_results(const Record& record) const;
   void plan_peak();
