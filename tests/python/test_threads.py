@@ -58,3 +58,18 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
         results.append(np.asarray(lento.sum(lento.exp(product * 0.1), axis=1)))
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
+
+
+def test_t5_random_numbers_do_not_depend_on_the_number_of_threads() -> None:
+    before = lento.get_num_threads()
+    drawn = []
+    for threads in (1, 2, 8):
+        lento.set_num_threads(threads)
+        generator = lento.Generator(7)
+        draws = (
+            lento.random.uniform((300_000,), generator=generator),
+            lento.random.normal((300_000,), generator=generator) * 2 + 1,
+        )
+        drawn.append([draw.numpy().tobytes() for draw in draws])
+    lento.set_num_threads(before)
+    assert drawn[0] == drawn[1] == drawn[2]
