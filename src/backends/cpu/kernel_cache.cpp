@@ -104,12 +104,15 @@ Cache& cache() {
 
 }  // namespace
 
-void CachedKernel::ensure_compiled() {
-  std::call_once(compiled_, [this] {
+bool CachedKernel::ensure_compiled() {
+  bool now = false;
+  std::call_once(compiled_, [this, &now] {
+    now = true;
     count(kCompile);
     first_ = compile_kernel(kernel_, tier_choice() == TierChoice::only_one ? Tier::one : Tier::zero);
     current_.store(first_.get(), std::memory_order_release);
   });
+  return now;
 }
 
 void CachedKernel::note_use() {
@@ -126,13 +129,15 @@ void CachedKernel::improve() {
   });
 }
 
-std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels) {
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled) {
   std::vector<KernelRef> found;
   found.reserve(kernels.size());
   for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel));
+  std::atomic<std::size_t> count = 0;
   parallel_for(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) found[static_cast<std::size_t>(i)]->ensure_compiled();
+    for (std::int64_t i = begin; i < end; ++i) count += found[static_cast<std::size_t>(i)]->ensure_compiled() ? 1 : 0;
   });
+  compiled = count;
   return found;
 }
 

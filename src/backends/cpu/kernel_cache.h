@@ -28,8 +28,8 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   void note_use();
   std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
 
-  /// Compiles the first code if nobody has. Throws BackendError; the next call tries again.
-  void ensure_compiled();
+  /// Compiles the first code if nobody has. True if it did. Throws BackendError; the next call tries again.
+  bool ensure_compiled();
   /// Compiles the better code and swaps it in; once.
   void improve();
 
@@ -48,8 +48,8 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 using KernelRef = std::shared_ptr<CachedKernel>;
 
 /// The compiled code of these kernels; what is missing is compiled on all threads. Counts kernel.compile and
-/// kernel.hit.
-std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels);
+/// kernel.hit. `compiled` becomes how many were compiled now.
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled);
 
 /// What goes into kernels, and whether ops are fused at all.
 const KernelAbility& kernel_ability();

@@ -1,5 +1,7 @@
 #include "backends/cpu/library_step.h"
 
+#include "backends/cpu/conv.h"
+#include "backends/cpu/matmul.h"
 #include "ir/attrs.gen.h"
 #include "ir/op.gen.h"
 
@@ -8,6 +10,8 @@
 namespace lento::cpu {
 
 namespace {
+
+constexpr double kNanosecondsPerProduct = 0.02;
 
 MatrixStrides matrix_strides(const View& view, const Shape& own, const Ints& batch) {
   Shape whole = batch;
@@ -68,44 +72,72 @@ std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const 
   return problem;
 }
 
-}  // namespace
+class MatmulStep final : public LibraryStep {
+ public:
+  explicit MatmulStep(std::unique_ptr<const MatmulPlan> plan) : plan_(std::move(plan)) {}
 
-std::unique_ptr<const LibraryStep> LibraryStep::make(const Graph& graph, const Step& step) {
-  const Record& node = graph.nodes[step.nodes[0]];
-  auto made = std::make_unique<LibraryStep>();
-  if (node.op == Op::matrix_multiply) {
-    const std::optional<MatmulProblem> problem = matmul_problem(graph, step);
-    if (problem) made->matmul_ = MatmulPlan::make(*problem);
-  } else if (node.op == Op::convolution || node.op == Op::convolution_input_grad ||
-             node.op == Op::convolution_weight_grad) {
-    const std::optional<ConvolutionProblem> problem = convolution_problem(graph, node);
-    if (problem) {
-      made->kind_ = problem->kind;
-      made->convolution_ = ConvolutionPlan::make(*problem);
+  void run(const CallArguments& arguments) const override {
+    plan_->run(arguments.operands[0], arguments.operands[1], arguments.results[0]);
+  }
+  double nanoseconds() const override { return plan_->products() * kNanosecondsPerProduct; }
+
+ private:
+  std::unique_ptr<const MatmulPlan> plan_;
+};
+
+class ConvolutionStep final : public LibraryStep {
+ public:
+  ConvolutionStep(std::unique_ptr<const ConvolutionPlan> plan, ConvolutionKind kind)
+      : plan_(std::move(plan)), kind_(kind) {}
+
+  void run(const CallArguments& arguments) const override {
+    void* const first = arguments.operands[0];
+    void* const second = arguments.operands[1];
+    void* const out = arguments.results[0];
+    switch (kind_) {
+      case ConvolutionKind::forward:
+        plan_->run(first, second, out);
+        break;
+      case ConvolutionKind::input_grad:
+        plan_->run(out, second, first);
+        break;
+      case ConvolutionKind::weight_grad:
+        plan_->run(second, out, first);
+        break;
     }
   }
-  if (made->matmul_ == nullptr && made->convolution_ == nullptr) return nullptr;
-  return made;
+  double nanoseconds() const override { return plan_->products() * kNanosecondsPerProduct; }
+
+ private:
+  std::unique_ptr<const ConvolutionPlan> plan_;
+  ConvolutionKind kind_;
+};
+
+}  // namespace
+
+std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step) {
+  const std::optional<MatmulProblem> problem = matmul_problem(graph, step);
+  std::unique_ptr<const MatmulPlan> plan = problem ? MatmulPlan::make(*problem) : nullptr;
+  return plan == nullptr ? nullptr : std::make_unique<MatmulStep>(std::move(plan));
 }
 
-void LibraryStep::run(std::span<void* const> operands, void* out) const {
-  if (matmul_ != nullptr) {
-    matmul_->run(operands[0], operands[1], out);
-    return;
-  }
-  switch (kind_) {
-    case ConvolutionKind::forward:
-      convolution_->run(operands[0], operands[1], out);
-      break;
-    case ConvolutionKind::input_grad:
-      convolution_->run(out, operands[1], operands[0]);
-      break;
-    case ConvolutionKind::weight_grad:
-      convolution_->run(operands[1], out, operands[0]);
-      break;
-  }
+std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step) {
+  const std::optional<ConvolutionProblem> problem = convolution_problem(graph, graph.nodes[step.nodes[0]]);
+  std::unique_ptr<const ConvolutionPlan> plan = problem ? ConvolutionPlan::make(*problem) : nullptr;
+  return plan == nullptr ? nullptr : std::make_unique<ConvolutionStep>(std::move(plan), problem->kind);
 }
 
-double LibraryStep::products() const { return matmul_ != nullptr ? matmul_->products() : convolution_->products(); }
+std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step) {
+  switch (graph.nodes[step.nodes[0]].op) {
+    case Op::matrix_multiply:
+      return make_matmul_step(graph, step);
+    case Op::convolution:
+    case Op::convolution_input_grad:
+    case Op::convolution_weight_grad:
+      return make_convolution_step(graph, step);
+    default:
+      return nullptr;
+  }
+}
 
 }  // namespace lento::cpu

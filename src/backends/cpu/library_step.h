@@ -1,8 +1,7 @@
 // Library steps: calls that have something better than the reference backend's kernel, planned when a program is made.
+// One file a family makes them; `make_library_step` knows which family an op belongs to.
 #pragma once
 
-#include "backends/cpu/conv.h"
-#include "backends/cpu/matmul.h"
 #include "compiler/schedule.h"
 
 #include <memory>
@@ -10,20 +9,29 @@
 
 namespace lento::cpu {
 
+/// What one run of a call reads and writes. Operands are contiguous, but those of ops that `takes_views` names, which
+/// lie as the step's views say.
+struct CallArguments {
+  std::span<void* const> operands;                 // one an operand of the node; null for a number
+  std::span<const ScalarArgument* const> numbers;  // one an operand of the node; null for a tensor
+  std::span<void* const> results;                  // one a result the op declares; null when nobody wants it
+};
+
 class LibraryStep {
  public:
-  /// Null when the call is left to the reference backend.
-  static std::unique_ptr<const LibraryStep> make(const Graph& graph, const Step& step);
-
-  /// Operands as the step has them: views of matrix products, contiguous tensors of convolutions.
-  void run(std::span<void* const> operands, void* out) const;
-  /// Multiplications, for estimates.
-  double products() const;
-
- private:
-  std::unique_ptr<const MatmulPlan> matmul_;
-  std::unique_ptr<const ConvolutionPlan> convolution_;
-  ConvolutionKind kind_ = ConvolutionKind::forward;
+  virtual ~LibraryStep() = default;
+  /// Runs on the team of threads. An op that updates its first operand finds that operand's elements in the result.
+  /// Throws Error when the values are bad (an index out of range): the node is poisoned.
+  virtual void run(const CallArguments& arguments) const = 0;
+  /// A guess at the time on one thread.
+  virtual double nanoseconds() const = 0;
 };
+
+/// Null when the call is left to the reference backend.
+std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step);
+
+// The families, each in the file of its name.
+std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu

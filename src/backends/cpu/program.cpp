@@ -18,12 +18,20 @@ namespace {
 
 /// A vector instruction does an element in about this time, everything counted.
 constexpr double kNanosecondsPerInstruction = 0.06;
-constexpr double kNanosecondsPerProduct = 0.02;
 constexpr double kNanosecondsPerStep = 300;
 /// What is worth handing to another thread, in elements times instructions: some 10 µs.
 constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 
 const CounterId kDonation = counter_id("donation");
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  constexpr std::int64_t kPart = 1 << 18;
+  const auto total = static_cast<std::int64_t>(bytes);
+  parallel_for((total + kPart - 1) / kPart, 4, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin * kPart, static_cast<const std::byte*>(from) + begin * kPart,
+                static_cast<std::size_t>(std::min(total, end * kPart) - begin * kPart));
+  });
+}
 
 /// The graph inputs that a step reads.
 std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
@@ -46,15 +54,15 @@ std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
 CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fusion)
     : graph_(std::move(graph)), device_(device) {
   schedule_ = make_schedule(graph_, kernel_ability(), fusion);
-  code_ = find_kernels(schedule_.kernels);
+  code_ = find_kernels(schedule_.kernels, compiled_kernels_);
   last_use_of_input_.resize(graph_.inputs.size(), 0);
   for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
     for (const std::uint32_t input : inputs_of(graph_, schedule_.steps[s])) last_use_of_input_[input] = s;
   }
   for (const Step& step : schedule_.steps) {
-    library_.push_back(step.is_kernel ? nullptr : LibraryStep::make(graph_, step));
+    library_.push_back(step.is_kernel ? nullptr : make_library_step(graph_, step));
     double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
-    if (library_.back() != nullptr) nanoseconds = library_.back()->products() * kNanosecondsPerProduct;
+    if (library_.back() != nullptr) nanoseconds = library_.back()->nanoseconds();
     estimated_microseconds_ += (nanoseconds + kNanosecondsPerStep) / 1000;
   }
 }
@@ -96,7 +104,7 @@ class CpuProgram::Run {
       if (step.is_kernel) {
         run_kernel(step);
       } else {
-        if (program_.library_[s] != nullptr && run_library(*program_.library_[s], step)) continue;
+        if (program_.library_[s] != nullptr && run_library(s, step)) continue;
         take_donated(s, step);
         run_alone(step);
       }
@@ -213,27 +221,40 @@ class CpuProgram::Run {
   }
 
   /// False when something it reads has failed; then the reference kernel's way finds out what.
-  bool run_library(const LibraryStep& library, const Step& step) {
+  bool run_library(std::uint32_t number, const Step& step) {
     const std::uint32_t node = step.nodes[0];
-    addresses_.clear();
-    if (step.views.empty()) {
-      for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
-        if (failed(operand)) return false;
-        addresses_.push_back(address(operand));
+    const Record& record = graph_.nodes[node];
+    const std::span<const OperandRef> operands = graph_.operands(record);
+    addresses_.assign(operands.size(), nullptr);
+    call_numbers_.assign(operands.size(), nullptr);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].kind() == OperandRef::Kind::scalar) {
+        call_numbers_[i] = &arguments_.scalars[operands[i].index()];
+        continue;
       }
-    } else {
-      for (const View& view : step.views) {
-        const std::optional<std::int64_t> moved = failed(view.base) ? std::nullopt : offset(view.starts);
-        if (!moved) return false;
-        addresses_.push_back(address(view.base) +
-                             *moved * static_cast<std::int64_t>(size_of(graph_.nodes[node].dtype)));
-      }
+      const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
+      if (failed(base)) return false;
+      addresses_[i] = address(base);
+      if (step.views.empty()) continue;
+      const std::optional<std::int64_t> moved = offset(step.views[i].starts);
+      if (!moved) return false;
+      addresses_[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
     }
+    take_donated(number, step);
     try {
-      place(node);
-      library.run(addresses_, values_[node].data);
+      results_.assign(info(record.op).result_count, nullptr);
+      for (const std::uint32_t result : step.nodes) {
+        place(result);
+        results_[result == node ? 0 : graph_.nodes[result].result_index] = values_[result].data;
+      }
+      if (updates_first_operand(record.op) && results_[0] != addresses_[0]) {
+        copy_bytes(results_[0], addresses_[0], byte_size(record));
+      }
+      program_.library_[number]->run({addresses_, call_numbers_, results_});
     } catch (const Error& error) {
-      values_[node].failure = Failure::make(error.kind(), error.what(), arguments_.sources[node]);
+      for (const std::uint32_t result : step.nodes) {
+        values_[result] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[node])};
+      }
     }
     return true;
   }
@@ -284,6 +305,8 @@ class CpuProgram::Run {
   BufferRef block_;
   std::vector<void*> addresses_;
   std::vector<std::byte> numbers_;
+  std::vector<const ScalarArgument*> call_numbers_;
+  std::vector<void*> results_;
 };
 
 void CpuProgram::run(const RunArguments& arguments) { Run(*this, arguments).run(); }

@@ -25,6 +25,7 @@ class CpuProgram final : public Program {
   std::size_t bytes() const override;
   std::size_t planned_peak() const override { return schedule_.temporary_bytes + schedule_.output_bytes; }
   std::size_t kernels() const override { return schedule_.steps.size(); }
+  std::size_t compiled_kernels() const override { return compiled_kernels_; }
   std::size_t code_bytes() const override;
   std::string text() const override;
   /// Compiles every kernel with care now instead of when it has run often.
@@ -39,6 +40,7 @@ class CpuProgram final : public Program {
   std::vector<KernelRef> code_;                              // one a kernel of the schedule
   std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none
   std::vector<std::uint32_t> last_use_of_input_;             // the step
+  std::size_t compiled_kernels_ = 0;
   double estimated_microseconds_ = 0;
 };
 
