@@ -24,6 +24,7 @@ struct CompileNote {
   std::size_t ops;
   Source source;  // of the step's last op: where the step ends in the user's code
   std::string difference;
+  bool rebound;  // nothing but extents was new: no code was compiled
 };
 
 struct Notes {
@@ -164,9 +165,9 @@ std::string describe_difference(const Graph& now, const Graph& before) {
   return "";
 }
 
-void explain_miss(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached) {
+void explain_compile(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached, bool rebound) {
   const Plan* plan = nearest(graph, device, cached);
-  CompileNote note{graph.nodes.size(), graph.sources.empty() ? Source{} : graph.sources.back(), ""};
+  CompileNote note{graph.nodes.size(), graph.sources.empty() ? Source{} : graph.sources.back(), "", rebound};
   if (plan != nullptr) note.difference = describe_difference(graph, plan->graph);
   Notes& all = notes();
   const std::lock_guard lock(all.mutex);
@@ -189,8 +190,8 @@ std::string explain() {
   std::string text;
   if (forgotten != 0) text += fmt::format("{} earlier compiles are not listed.\n", forgotten);
   for (const CompileNote& note : compiles) {
-    text += fmt::format("Compiled a step of {} op{} that ends{}: ", note.ops, note.ops == 1 ? "" : "s",
-                        note.source.known() ? at(note.source) : " somewhere");
+    text += fmt::format("{} a step of {} op{} that ends{}: ", note.rebound ? "Fitted new shapes to" : "Compiled",
+                        note.ops, note.ops == 1 ? "" : "s", note.source.known() ? at(note.source) : " somewhere");
     text += note.difference.empty() ? "nothing like it was in the cache.\n" : note.difference + ".\n";
   }
   text += describe_syncs();

@@ -9,8 +9,9 @@
 
 namespace lento {
 
-/// Notes that `graph` is about to be compiled, and what differs from the nearest of the cached plans.
-void explain_miss(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached);
+/// Notes that a plan was made for `graph`, and what differs from the nearest of the plans cached before. `rebound`:
+/// only extents were new, no code was.
+void explain_compile(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached, bool rebound);
 
 /// What sets two structures apart, as a sentence; "" when nothing does.
 std::string describe_difference(const Graph& now, const Graph& before);

@@ -1,10 +1,94 @@
 #include "executor/plan.h"
 
+#include "ir/attrs.gen.h"
+#include "ir/op.gen.h"
+
 #include <xxhash.h>
 
 #include <algorithm>
 
 namespace lento {
+
+namespace {
+
+/// Everything of a graph's structure but the extents above 1, as a list of words.
+class Pattern {
+ public:
+  explicit Pattern(const Graph& graph) {
+    words_.reserve(graph.nodes.size() * 6 + graph.inputs.size() * 2);
+    for (const GraphInput& input : graph.inputs) {
+      add(static_cast<std::uint64_t>(input.dtype));
+      add_shape(input.shape);
+    }
+    for (const Record& node : graph.nodes) {
+      add(static_cast<std::uint64_t>(node.op) << 32 | static_cast<std::uint64_t>(node.dtype));
+      add(node.result_index);
+      add_shape(node.shape);
+      add_attrs(node);
+      for (const OperandRef operand : graph.operands(node))
+        add(static_cast<std::uint64_t>(operand.kind()) << 32 | operand.index());
+    }
+    for (const std::uint32_t output : graph.outputs) add(output);
+    for (const ScalarArgument& scalar : graph.scalars) add(static_cast<std::uint64_t>(scalar.dtype));
+  }
+
+  const std::vector<std::uint64_t>& words() const { return words_; }
+
+ private:
+  void add(std::uint64_t word) { words_.push_back(word); }
+
+  void add_shape(ShapeId id) {
+    if (id == last_shape_ && last_word_ != 0) return add(last_word_);
+    const Shape& shape = shape_of(id);
+    std::uint64_t word = shape.size() + 1;
+    for (const std::int64_t extent : shape)
+      word = word * 3 + static_cast<std::uint64_t>(std::min<std::int64_t>(extent, 2));
+    last_shape_ = id;
+    last_word_ = word;
+    add(word);
+  }
+
+  void add(const Ints& values) {
+    add(values.size());
+    for (const std::int64_t value : values) add(static_cast<std::uint64_t>(value));
+  }
+
+  /// Attributes but for those that are extents of the operands or the result.
+  void add_attrs(const Record& node) {
+    switch (node.op) {
+      case Op::full:
+      case Op::reshape:
+      case Op::broadcast_to:
+      case Op::random_bits:
+      case Op::iota:
+        return;
+      case Op::strided_slice: {
+        const StridedSliceAttrs attrs = decode_strided_slice(node.attrs);
+        add(attrs.axes);
+        add(attrs.steps);
+        return;
+      }
+      case Op::convolution_input_grad: {
+        ConvolutionInputGradAttrs attrs = decode_convolution_input_grad(node.attrs);
+        attrs.input_size = {};
+        return add(static_cast<std::uint64_t>(intern(attrs)));
+      }
+      case Op::convolution_weight_grad: {
+        ConvolutionWeightGradAttrs attrs = decode_convolution_weight_grad(node.attrs);
+        attrs.kernel_size = {};
+        return add(static_cast<std::uint64_t>(intern(attrs)));
+      }
+      default:
+        return add(static_cast<std::uint64_t>(node.attrs));
+    }
+  }
+
+  std::vector<std::uint64_t> words_;
+  ShapeId last_shape_{};
+  std::uint64_t last_word_ = 0;
+};
+
+}  // namespace
 
 std::uint64_t structure_hash([[maybe_unused]] const Graph& graph, [[maybe_unused]] std::uint8_t device) {
 #if defined(LENTO_CONSTANT_HASH)
@@ -29,6 +113,20 @@ bool same_structure(const Graph& a, const Graph& b) {
          a.outputs == b.outputs && a.inputs == b.inputs &&
          std::equal(a.scalars.begin(), a.scalars.end(), b.scalars.begin(), b.scalars.end(),
                     [](const ScalarArgument& x, const ScalarArgument& y) { return x.dtype == y.dtype; });
+}
+
+std::uint64_t pattern_hash([[maybe_unused]] const Graph& graph, [[maybe_unused]] std::uint8_t device) {
+#if defined(LENTO_CONSTANT_HASH)
+  return 1;
+#else
+  const Pattern pattern(graph);
+  return XXH3_64bits_withSeed(pattern.words().data(), pattern.words().size() * sizeof(std::uint64_t), device);
+#endif
+}
+
+bool same_pattern(const Graph& a, const Graph& b) {
+  return a.nodes.size() == b.nodes.size() && a.inputs.size() == b.inputs.size() && a.outputs == b.outputs &&
+         Pattern(a).words() == Pattern(b).words();
 }
 
 std::size_t graph_bytes(const Graph& graph) {

@@ -15,10 +15,11 @@
 namespace lento {
 
 struct Plan {
-  Graph graph;          // the structure; sources and scalar values are those of the trace that compiled it
-  std::uint8_t device;  // where it runs
-  std::uint64_t hash;   // of the structure
-  std::size_t bytes;    // what the cache counts
+  Graph graph;            // the structure; sources and scalar values are those of the trace that compiled it
+  std::uint8_t device;    // where it runs
+  std::uint64_t hash;     // of the structure
+  std::uint64_t pattern;  // hash of what same_pattern compares
+  std::size_t bytes;      // what the cache counts
   double compile_seconds = 0;
   std::unique_ptr<Program> program;
   /// Set when a thread replays the plan without asking the cache; spares it once when the cache evicts.
@@ -32,6 +33,11 @@ std::uint64_t structure_hash(const Graph& graph, std::uint8_t device);
 /// Ops, attributes, dtypes, shapes, which operands are the same value, outputs and their order: everything but sources
 /// and the values of numbers.
 bool same_structure(const Graph& a, const Graph& b);
+/// Hash of what same_pattern compares.
+std::uint64_t pattern_hash(const Graph& graph, std::uint8_t device);
+/// As same_structure, but an extent may be any other number above 1: what code is compiled for. Extents 0 and 1 stay,
+/// because they decide what is broadcast.
+bool same_pattern(const Graph& a, const Graph& b);
 std::size_t graph_bytes(const Graph& graph);
 
 /// Lists of plain values compared as bytes.

@@ -20,6 +20,7 @@ namespace {
 
 const CounterId kHit = counter_id("plan.hit");
 const CounterId kMiss = counter_id("plan.miss");
+const CounterId kRebind = counter_id("plan.rebind");
 const CounterId kEvict = counter_id("plan.evict");
 const TimingId kCompileTime = timing_id("plan.compile");
 
@@ -32,6 +33,7 @@ constexpr std::size_t kCandidates = 64;  // plans that an explanation looks at
 struct PlanCache::Compilation {
   PlanPtr plan;        // everything but the program is there from the start
   FailureRef failure;  // set instead of the program
+  bool known_pattern = false;
   CompletionRef done = Completion::make();
 };
 
@@ -44,6 +46,14 @@ PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, std::uint64_t h
     return plan;
   }
   return nullptr;
+}
+
+bool PlanCache::knows_pattern(const Plan& plan) const {
+  const auto [first, last] = by_pattern_.equal_range(plan.pattern);
+  return std::any_of(first, last, [&](const auto& entry) {
+    const Plan& other = **entry.second;
+    return other.device == plan.device && same_pattern(other.graph, plan.graph);
+  });
 }
 
 PlanCache::CompilationPtr PlanCache::find_compilation(const Graph& graph, std::uint8_t device) const {
@@ -70,6 +80,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
       work = find_compilation(graph, device);
       if (work == nullptr && mine != nullptr) {
         others = recent(kCandidates);
+        mine->known_pattern = knows_pattern(*mine->plan);
         compiling_.push_back(mine);
         work = mine;
       }
@@ -83,11 +94,13 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
       break;
     }
   }
-  if (work == mine) {
-    count(kMiss);
-    explain_miss(graph, device, others);
-  }
   work->done->wait();
+  if (work == mine) {
+    // Code knows no extents: a step that differs from an earlier one by them alone has its kernels already (clause E4).
+    const bool rebound = work->known_pattern && !work->failure && work->plan->program->compiled_kernels() == 0;
+    count(rebound ? kRebind : kMiss);
+    explain_compile(graph, device, others, rebound);
+  }
   // An exception of its own for each thread that waited, with that thread's line.
   if (work->failure) Error::raise(work->failure->kind, complete_message(work->failure->message));
   if (work != mine) count(kHit);
@@ -100,6 +113,7 @@ PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t devi
   work->plan->graph = graph;
   work->plan->device = device;
   work->plan->hash = hash;
+  work->plan->pattern = pattern_hash(graph, device);
   return work;
 }
 
@@ -131,13 +145,17 @@ void PlanCache::insert(PlanPtr plan) {
   bytes_ += plan->bytes;
   order_.push_front(std::move(plan));
   by_hash_.emplace(order_.front()->hash, order_.begin());
+  by_pattern_.emplace(order_.front()->pattern, order_.begin());
   evict_over_limit();
 }
 
 void PlanCache::forget(Order::iterator entry) {
-  const auto [first, last] = by_hash_.equal_range((*entry)->hash);
-  const auto it = std::find_if(first, last, [&](const auto& pair) { return pair.second == entry; });
-  by_hash_.erase(it);
+  const auto forget_in = [&entry](ByHash& map, std::uint64_t key) {
+    const auto [first, last] = map.equal_range(key);
+    map.erase(std::find_if(first, last, [&](const auto& pair) { return pair.second == entry; }));
+  };
+  forget_in(by_hash_, (*entry)->hash);
+  forget_in(by_pattern_, (*entry)->pattern);
   bytes_ -= (*entry)->bytes;
   order_.erase(entry);
 }
@@ -159,6 +177,7 @@ void PlanCache::evict_over_limit() {
 void PlanCache::clear() {
   const std::lock_guard lock(mutex_);
   by_hash_.clear();
+  by_pattern_.clear();
   order_.clear();
   bytes_ = 0;
   epoch_.fetch_add(1, std::memory_order_acq_rel);

@@ -49,6 +49,7 @@ class PlanCache {
   friend PlanCache& plan_cache();
 
   using Order = std::list<PlanPtr>;  // most recently used first
+  using ByHash = std::unordered_multimap<std::uint64_t, Order::iterator>;
 
   /// A compile that is under way.
   struct Compilation;
@@ -56,6 +57,8 @@ class PlanCache {
 
   // These need the lock:
   PlanPtr find(const Graph& graph, std::uint8_t device, std::uint64_t hash);
+  /// Whether a cached plan differs from this one by extents alone.
+  bool knows_pattern(const Plan& plan) const;
   CompilationPtr find_compilation(const Graph& graph, std::uint8_t device) const;
   void insert(PlanPtr plan);
   void evict_over_limit();
@@ -68,7 +71,8 @@ class PlanCache {
 
   mutable std::mutex mutex_;
   Order order_;
-  std::unordered_multimap<std::uint64_t, Order::iterator> by_hash_;
+  ByHash by_hash_;
+  ByHash by_pattern_;
   std::vector<CompilationPtr> compiling_;
   std::size_t bytes_ = 0;
   std::size_t limit_;
