@@ -1,6 +1,7 @@
 #include "backends/cpu/program.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/launch.h"
 #include "backends/cpu/node_runner.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
@@ -16,11 +17,7 @@ namespace lento::cpu {
 
 namespace {
 
-/// A vector instruction does an element in about this time, everything counted.
-constexpr double kNanosecondsPerInstruction = 0.06;
 constexpr double kNanosecondsPerStep = 300;
-/// What is worth handing to another thread, in elements times instructions: some 10 µs.
-constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 
 const CounterId kDonation = counter_id("donation");
 
@@ -193,31 +190,8 @@ class CpuProgram::Run {
     for (std::size_t i = 0; i < step.numbers.size(); ++i) {
       arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], numbers_.data() + i * 16);
     }
-    call(kernel, step, {step.sizes.data(), addresses_.data(), step.strides.data(), numbers_.data()});
-  }
-
-  void call(const Kernel& kernel, const Step& step, const KernelArguments& arguments) const {
-    const std::size_t dims = step.sizes.size();
-    const std::size_t inner_dims = kernel.form == LoopForm::column ? 2 : 1;
-    std::int64_t outer = 1;
-    for (std::size_t d = 0; d + inner_dims < dims; ++d) outer *= step.sizes[d];
-    const std::int64_t inner = step.sizes.back();
-    CachedKernel& code = *program_.code_[step.kernel];
-    code.note_use();
-    const bool whole_rows = kernel.form == LoopForm::row;
-    if (step.cost <= kGrain) {
-      code.run(arguments, {0, outer, 0, inner});
-    } else if (whole_rows || outer >= 64) {
-      const double each = step.cost / static_cast<double>(std::max<std::int64_t>(outer, 1));
-      parallel_for(outer, std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / each)),
-                   [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {begin, end, 0, inner}); });
-    } else {
-      // Cut along the innermost dimension, at multiples of a page of floats, so that parts share no cache line.
-      const double each = step.cost / static_cast<double>(std::max<std::int64_t>(inner, 1));
-      const std::int64_t grain = (static_cast<std::int64_t>(kGrain / each) / 1024 + 1) * 1024;
-      parallel_for(inner, grain,
-                   [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {0, outer, begin, end}); });
-    }
+    const KernelArguments arguments{step.sizes.data(), addresses_.data(), step.strides.data(), numbers_.data()};
+    launch(kernel, *program_.code_[step.kernel], arguments, step.sizes, step.cost);
   }
 
   /// False when something it reads has failed; then the reference kernel's way finds out what.

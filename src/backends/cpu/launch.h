@@ -1,0 +1,20 @@
+// launch: runs a kernel over its whole iteration space, cut into parts for the threads.
+#pragma once
+
+#include "backends/cpu/kernel_cache.h"
+#include "compiler/kernel.h"
+
+#include <cstdint>
+#include <span>
+
+namespace lento::cpu {
+
+/// A vector instruction does an element in about this time, everything counted.
+inline constexpr double kNanosecondsPerInstruction = 0.06;
+
+/// Does every point. `sizes` are those of the arguments, `cost` is elements times instructions. Counts as a use of the
+/// code.
+void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
+            std::span<const std::int64_t> sizes, double cost);
+
+}  // namespace lento::cpu
