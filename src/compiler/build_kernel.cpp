@@ -49,16 +49,16 @@ class KernelBuilder {
 
   /// The operand that reads or writes this view over the group's points; equal ones are one.
   std::uint16_t operand(const View& view, const Ints& strides, DType dtype, bool output) {
-    for (std::size_t i = 0; i < bases_.size(); ++i) {
-      if (!output && !kernel_.operands[i].output && bases_[i].base == view.base && strides_[i] == strides &&
+    const OperandRef base = fusion_.home(view.base);
+    for (std::size_t i = 0; i < strides_.size(); ++i) {
+      if (!output && !kernel_.operands[i].output && step_.operands[i].base == base && strides_[i] == strides &&
           step_.operands[i].starts == view.starts) {
         return static_cast<std::uint16_t>(i);
       }
     }
-    bases_.push_back(view);
     strides_.push_back(strides);
     kernel_.operands.push_back({dtype, InnerStride::one, true, output});
-    step_.operands.push_back({view.base, view.starts});
+    step_.operands.push_back({base, view.starts});
     return static_cast<std::uint16_t>(kernel_.operands.size() - 1);
   }
 
@@ -243,7 +243,6 @@ class KernelBuilder {
   const Group& group_;
   Kernel kernel_;
   Step step_;
-  std::vector<View> bases_;                        // one an operand
   std::vector<Ints> strides_;                      // one an operand: along the axes of the group's shape
   std::map<std::uint32_t, std::uint16_t> values_;  // of nodes of the group, by instruction
 };

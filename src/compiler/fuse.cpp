@@ -66,6 +66,7 @@ class Fuser {
     result_.stored.resize(count, 0);
     result_.views.resize(count);
     call_level_.resize(count, 0);
+    for (std::uint32_t node = 0; node < count; ++node) result_.same_as.push_back(OperandRef::record(node));
   }
 
   Fusion run() {
@@ -102,13 +103,19 @@ class Fuser {
     return 0;
   }
 
-  /// Says that a value must lie in memory of its own. A view or a number gets a group that copies it there.
+  /// Says that a value must lie in memory, contiguous. A view or a number gets a group that copies it there, unless it
+  /// does so already.
   void need(OperandRef operand) {
     if (!is_node(operand)) return;
     const std::uint32_t node = operand.index();
     if (result_.stored[node] != 0) return;
     result_.stored[node] = 1;
     if (role(operand) != Role::view && role(operand) != Role::number) return;
+    if (role(operand) == Role::view && is_whole(node)) {
+      load(operand);
+      result_.same_as[node] = result_.home(result_.views[node]->base);
+      return;
+    }
     if (!ability_.holds(graph_.nodes[node].dtype)) {
       // Nothing can copy it but the op itself.
       if (role(operand) == Role::view) need(graph_.operands(graph_.nodes[node])[0]);
@@ -117,6 +124,13 @@ class Fuser {
     }
     if (role(operand) == Role::view) load(operand);
     start_group(node, shape(node), available(operand));
+  }
+
+  /// True for a view that has all elements of what it is a view of, in the same order.
+  bool is_whole(std::uint32_t node) const {
+    const View& view = *result_.views[node];
+    return view.starts.empty() && view.strides == whole(view.base, shape(node)).strides &&
+           element_count(shape(node)) == element_count(shape(view.base));
   }
 
   /// Says that a value is loaded by another step: what it is a view of must lie in memory.

@@ -56,6 +56,13 @@ struct Fusion {
   std::vector<Group> groups;               // those that were merged into others are empty
   std::vector<std::uint8_t> stored;        // one a node: its value is needed in memory
   std::vector<std::optional<View>> views;  // of nodes with the role view
+  // One a node: the stored value that has the same elements in the same order, and so the same memory. Its own but for
+  // reshapes of something stored.
+  std::vector<OperandRef> same_as;
+
+  OperandRef home(OperandRef operand) const {
+    return operand.kind() == OperandRef::Kind::record ? same_as[operand.index()] : operand;
+  }
 };
 
 struct FusionOptions {

@@ -19,6 +19,13 @@ struct StepOperand {
   std::vector<DynamicStart> starts;
 };
 
+/// A result of a kernel that may lie where one of its operands lies: the kernel reads every element of that before it
+/// writes the same one, and nowhere else.
+struct InPlace {
+  std::uint16_t operand;
+  std::uint16_t result;
+};
+
 struct Step {
   bool is_kernel = false;
   std::uint32_t kernel = 0;            // of Schedule::kernels
@@ -26,6 +33,7 @@ struct Step {
   std::vector<std::int64_t> sizes;     // of its dimensions
   std::vector<std::int64_t> strides;   // [operand * dims + dimension]
   std::vector<std::uint32_t> numbers;  // graph scalars, as the kernel numbers them
+  std::vector<InPlace> in_place;       // of the kernel's operands
   std::vector<View> views;             // of a call that takes views (matrix_multiply): one an operand
   std::vector<std::uint32_t> nodes;    // what it computes, ascending; of a call: the op and its further results
   double cost = 0;                     // elements times instructions, or a guess
@@ -43,10 +51,19 @@ struct Place {
 struct Schedule {
   std::vector<Kernel> kernels;  // each once
   std::vector<Step> steps;
+  std::vector<OperandRef> same_as;  // one a node: the stored value that has its elements (Fusion::same_as)
   std::vector<Place> places;        // one a node
   std::size_t temporary_bytes = 0;  // of the block that all temporaries share
   std::size_t output_bytes = 0;
+
+  /// The graph input or stored node in whose memory an operand lies.
+  OperandRef home(OperandRef operand) const {
+    return operand.kind() == OperandRef::Kind::record ? same_as[operand.index()] : operand;
+  }
 };
+
+/// The graph inputs and stored nodes that a step reads; one that it reads in several ways is there several times.
+std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, const Step& step);
 
 Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
 

@@ -99,6 +99,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     // Code knows no extents: a step that differs from an earlier one by them alone has its kernels already (clause E4).
     const bool rebound = work->known_pattern && !work->failure && work->plan->program->compiled_kernels() == 0;
     count(rebound ? kRebind : kMiss);
+    const NoForkNow no_fork;  // the notes of explanations may be made here for the first time
     explain_compile(graph, device, others, rebound);
   }
   // An exception of its own for each thread that waited, with that thread's line.

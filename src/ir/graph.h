@@ -44,10 +44,13 @@ class LENTO_API Graph {
   std::uint32_t result_count(std::uint32_t node) const;
 };
 
-/// Bytes of a record's result.
-inline std::size_t byte_size(const Record& record) {
-  return static_cast<std::size_t>(element_count(shape_of(record.shape))) * size_of(record.dtype);
+/// Bytes of a value, of a record's result, of an input.
+inline std::size_t byte_size(DType dtype, const Shape& shape) {
+  return static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
 }
+inline std::size_t byte_size(const Meta& meta) { return byte_size(meta.dtype, meta.shape); }
+inline std::size_t byte_size(const Record& record) { return byte_size(record.dtype, shape_of(record.shape)); }
+inline std::size_t byte_size(const GraphInput& input) { return byte_size(input.dtype, shape_of(input.shape)); }
 
 /// Checks every rule of the form: operands come earlier, arities and kinds fit the op, re-inferred dtypes and shapes
 /// equal the recorded ones, results follow their op, outputs exist. Throws BackendError naming node and rule.

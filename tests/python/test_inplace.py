@@ -185,3 +185,36 @@ def test_deleting_elements_is_refused() -> None:
     x = lento.zeros((4,))
     with pytest.raises(TypeError):
         del x[0]
+
+
+def test_e9_an_optimizer_step_needs_no_second_copy_of_its_state() -> None:
+    size = 1 << 20
+    state = [lento.ones(size) * i for i in range(3)]
+    lento.step(wait=True)
+
+    def update(parts: list[lento.Tensor]) -> list[lento.Tensor]:
+        w, m, v = parts
+        g = w * 0.1
+        m = m * 0.9 + g * 0.1
+        v = v * 0.99 + g * g * 0.01
+        return [w - 0.01 * m / (lento.sqrt(v) + 1e-8), m, v]
+
+    state = update(state)
+    lento.step(wait=True)
+    live = lento.memory()["live"]
+    before = lento.metrics.counter("donation")
+    for _ in range(3):
+        state = update(state)
+        lento.step(wait=True)
+    assert lento.metrics.counter("donation") - before == 9
+    assert lento.memory()["live"] == live
+
+
+def test_e9_a_result_takes_no_memory_that_somebody_still_reads() -> None:
+    x = lento.arange(1000, dtype="float32")
+    lento.step(wait=True)
+    y = lento.reshape(x, (10, 100))
+    lento.step(wait=True)
+    x = x + 1  # y has the same memory
+    lento.step(wait=True)
+    assert (float(x[0]), float(y[0, 0])) == (1.0, 0.0)

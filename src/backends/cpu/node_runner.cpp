@@ -15,14 +15,6 @@
 
 namespace lento::cpu {
 
-namespace {
-
-std::size_t bytes_of(const Meta& meta) {
-  return static_cast<std::size_t>(element_count(meta.shape)) * size_of(meta.dtype);
-}
-
-}  // namespace
-
 NodeValue& NodeRunner::value_of(std::uint32_t node) {
   const auto own = kept_.find(node);
   return own == kept_.end() ? values_[node] : own->second;
@@ -36,18 +28,19 @@ void NodeRunner::keep(std::uint32_t node) {
 }
 
 void* NodeRunner::materialise(OperandRef operand, FailureRef& failure) {
+  operand = schedule_.home(operand);
   if (operand.kind() == OperandRef::Kind::leaf) {
     const Value& input = *arguments_.inputs[operand.index()];
     failure = input.failure;
     return failure ? nullptr : input.buffer->data();
   }
   const std::uint32_t node = operand.index();
-  if (value_of(node).data == nullptr && !value_of(node).failure) run(node, {}, [](std::uint32_t) {});
+  if (value_of(node).data == nullptr && !value_of(node).failure) run(node, nullptr);
   failure = value_of(node).failure;
   return failure ? nullptr : value_of(node).data;
 }
 
-void NodeRunner::run(std::uint32_t node, const std::vector<Place>& places, FunctionRef<void(std::uint32_t)> place) {
+void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>* place) {
   const Record& record = graph_.nodes[node];
   std::vector<std::uint32_t> results(graph_.result_count(node));
   std::iota(results.begin(), results.end(), node);
@@ -63,9 +56,8 @@ void NodeRunner::run(std::uint32_t node, const std::vector<Place>& places, Funct
   }
   try {
     for (const std::uint32_t result : results) {
-      const bool placed = !places.empty() && places[result].kind != Place::Kind::none;
-      if (placed) {
-        place(result);
+      if (place != nullptr && schedule_.places[result].kind != Place::Kind::none) {
+        (*place)(result);
       } else {
         keep(result);
       }
@@ -108,7 +100,7 @@ void NodeRunner::compute(std::uint32_t node, std::span<void* const> inputs, std:
   std::vector<reference::Array> outs;
   for (std::size_t r = 0; r < declared; ++r) {
     if (node_of[r] == ~0U) {
-      unused.push_back(allocate_cpu(bytes_of(all[r]), device_));
+      unused.push_back(allocate_cpu(byte_size(all[r]), device_));
       outs.emplace_back(unused.back()->data(), all[r].dtype, all[r].shape);
     } else {
       const Record& result = graph_.nodes[node_of[r]];
@@ -116,7 +108,7 @@ void NodeRunner::compute(std::uint32_t node, std::span<void* const> inputs, std:
     }
   }
   if (updates_first_operand(record.op) && outs[0].data() != inputs[0]) {
-    std::memcpy(outs[0].data(), inputs[0], bytes_of(metas[0]));
+    std::memcpy(outs[0].data(), inputs[0], byte_size(metas[0]));
   }
   reference::run(record.op, outs, arguments, record.attrs);
 }

@@ -22,14 +22,17 @@ struct NodeValue {
 
 class NodeRunner {
  public:
-  NodeRunner(const Graph& graph, const RunArguments& arguments, std::vector<NodeValue>& values, std::uint8_t device)
-      : graph_(graph), arguments_(arguments), values_(values), device_(device) {}
+  NodeRunner(const Graph& graph, const Schedule& schedule, const RunArguments& arguments,
+             std::vector<NodeValue>& values, std::uint8_t device)
+      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), device_(device) {}
 
   /// Computes a node and its further results. Those that have a place are put there (`place` gives them memory); others
   /// live as long as the runner. A failure poisons exactly this node and its results.
-  void run(std::uint32_t node, const std::vector<Place>& places, FunctionRef<void(std::uint32_t)> place);
+  void run_placed(std::uint32_t node, FunctionRef<void(std::uint32_t)> place) { run(node, &place); }
 
  private:
+  /// `place` is null when nothing is to be put into its place.
+  void run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>* place);
   /// The value of an operand in contiguous memory; computes views and numbers on the way. Null when it failed, and then
   /// `failure` is set.
   void* materialise(OperandRef operand, FailureRef& failure);
@@ -40,6 +43,7 @@ class NodeRunner {
   void keep(std::uint32_t node);
 
   const Graph& graph_;
+  const Schedule& schedule_;
   const RunArguments& arguments_;
   std::vector<NodeValue>& values_;
   std::uint8_t device_;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <unordered_map>
 
 namespace lento::cpu {
 
@@ -30,21 +31,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   });
 }
 
-/// The graph inputs that a step reads.
-std::vector<std::uint32_t> inputs_of(const Graph& graph, const Step& step) {
-  std::vector<std::uint32_t> inputs;
-  const auto note = [&](OperandRef operand) {
-    if (operand.kind() == OperandRef::Kind::leaf) inputs.push_back(operand.index());
-  };
-  if (step.is_kernel) {
-    for (const StepOperand& operand : step.operands) note(operand.base);
-  } else if (!step.views.empty()) {
-    for (const View& view : step.views) note(view.base);
-  } else {
-    for (const OperandRef operand : graph.operands(graph.nodes[step.nodes[0]])) note(operand);
-  }
-  return inputs;
-}
+constexpr std::size_t kMostDonors = 4;  // that a result may choose from
 
 }  // namespace
 
@@ -52,15 +39,49 @@ CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fu
     : graph_(std::move(graph)), device_(device) {
   schedule_ = make_schedule(graph_, kernel_ability(), fusion);
   code_ = find_kernels(schedule_.kernels, compiled_kernels_);
-  last_use_of_input_.resize(graph_.inputs.size(), 0);
-  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
-    for (const std::uint32_t input : inputs_of(graph_, schedule_.steps[s])) last_use_of_input_[input] = s;
-  }
+  find_donors();
   for (const Step& step : schedule_.steps) {
     library_.push_back(step.is_kernel ? nullptr : make_library_step(graph_, step));
     double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
     if (library_.back() != nullptr) nanoseconds = library_.back()->nanoseconds();
     estimated_microseconds_ += (nanoseconds + kNanosecondsPerStep) / 1000;
+  }
+}
+
+/// Which inputs' memory the results of each kernel may take, if the inputs are given away.
+void CpuProgram::find_donors() {
+  constexpr std::uint32_t kNever = ~0U;
+  last_use_of_input_.resize(graph_.inputs.size(), 0);
+  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+    for (const OperandRef operand : reads(graph_, schedule_, schedule_.steps[s])) {
+      if (operand.kind() == OperandRef::Kind::leaf) last_use_of_input_[operand.index()] = s;
+    }
+  }
+  for (const std::uint32_t output : graph_.outputs) {
+    const OperandRef stored = schedule_.same_as[output];
+    if (stored.kind() == OperandRef::Kind::leaf) last_use_of_input_[stored.index()] = kNever;
+  }
+  // Inputs that nothing reads any more, by their size.
+  std::unordered_map<std::size_t, std::vector<std::uint32_t>> dead;
+  std::vector<std::vector<std::uint32_t>> dying(schedule_.steps.size());
+  for (std::uint32_t input = 0; input < graph_.inputs.size(); ++input) {
+    if (last_use_of_input_[input] != kNever) dying[last_use_of_input_[input]].push_back(input);
+  }
+  donors_.resize(schedule_.steps.size());
+  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+    const Step& step = schedule_.steps[s];
+    for (const InPlace& pair : step.in_place) {
+      const OperandRef from = step.operands[pair.operand].base;
+      if (from.kind() == OperandRef::Kind::leaf && last_use_of_input_[from.index()] == s)
+        donors_[s].push_back({from.index(), step.operands[pair.result].base.index()});
+    }
+    for (const std::uint32_t node : step.nodes) {
+      if (!step.is_kernel || schedule_.places[node].kind != Place::Kind::output) continue;
+      const std::vector<std::uint32_t>& inputs = dead[schedule_.places[node].bytes];
+      for (std::size_t i = 0; i < std::min(inputs.size(), kMostDonors); ++i)
+        donors_[s].push_back({inputs[inputs.size() - 1 - i], node});
+    }
+    for (const std::uint32_t input : dying[s]) dead[byte_size(graph_.inputs[input])].push_back(input);
   }
 }
 
@@ -91,7 +112,8 @@ class CpuProgram::Run {
         schedule_(program.schedule_),
         arguments_(arguments),
         values_(program.graph_.nodes.size()),
-        output_buffers_(program.graph_.outputs.size()) {
+        output_buffers_(program.graph_.outputs.size()),
+        given_(arguments.donated.begin(), arguments.donated.end()) {
     if (schedule_.temporary_bytes != 0) block_ = allocate_cpu(schedule_.temporary_bytes, program.device_);
   }
 
@@ -99,31 +121,47 @@ class CpuProgram::Run {
     for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
       const Step& step = schedule_.steps[s];
       if (step.is_kernel) {
-        run_kernel(step);
+        run_kernel(s, step);
       } else {
         if (program_.library_[s] != nullptr && run_library(s, step)) continue;
-        take_donated(s, step);
+        take_updated(s, step);
         run_alone(step);
       }
     }
     for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
-      NodeValue& value = values_[graph_.outputs[k]];
-      arguments_.outputs[k]->failure = value.failure;
-      if (!value.failure) arguments_.outputs[k]->buffer = value.buffer;
+      const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
+      Value& output = *arguments_.outputs[k];
+      if (stored.kind() == OperandRef::Kind::leaf) {
+        const Value& input = *arguments_.inputs[stored.index()];
+        output.failure = input.failure;
+        if (!input.failure) output.buffer = input.buffer;
+        continue;
+      }
+      const NodeValue& value = values_[stored.index()];
+      output.failure = value.failure;
+      if (!value.failure) output.buffer = value.buffer;
     }
   }
 
  private:
   bool failed(OperandRef operand) const {
+    operand = schedule_.home(operand);
     if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(arguments_.inputs[operand.index()]->failure);
     return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
   }
 
   std::byte* address(OperandRef operand) const {
+    operand = schedule_.home(operand);
     if (operand.kind() == OperandRef::Kind::leaf) {
       return static_cast<std::byte*>(arguments_.inputs[operand.index()]->buffer->data());
     }
     return static_cast<std::byte*>(values_[operand.index()].data);
+  }
+
+  void poison(const Step& step, const Error& error) {
+    for (const std::uint32_t node : step.nodes) {
+      values_[node] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[node])};
+    }
   }
 
   /// Gives a node that is about to be computed its memory.
@@ -160,7 +198,7 @@ class CpuProgram::Run {
     return total;
   }
 
-  void run_kernel(const Step& step) {
+  void run_kernel(std::uint32_t number, const Step& step) {
     const Kernel& kernel = schedule_.kernels[step.kernel];
     addresses_.resize(step.operands.size());
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
@@ -174,6 +212,7 @@ class CpuProgram::Run {
       }
       addresses_[i] = address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
     }
+    take_donated(program_.donors_[number]);
     try {
       for (std::size_t i = 0; i < step.operands.size(); ++i) {
         if (!kernel.operands[i].output) continue;
@@ -181,9 +220,7 @@ class CpuProgram::Run {
         addresses_[i] = values_[step.operands[i].base.index()].data;
       }
     } catch (const Error& error) {
-      for (const std::uint32_t node : step.nodes) {
-        values_[node].failure = Failure::make(error.kind(), error.what(), arguments_.sources[node]);
-      }
+      poison(step, error);
       return;
     }
     numbers_.resize(step.numbers.size() * 16);
@@ -214,7 +251,7 @@ class CpuProgram::Run {
       if (!moved) return false;
       addresses_[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
     }
-    take_donated(number, step);
+    take_updated(number, step);
     try {
       results_.assign(info(record.op).result_count, nullptr);
       for (const std::uint32_t result : step.nodes) {
@@ -226,32 +263,44 @@ class CpuProgram::Run {
       }
       program_.library_[number]->run({addresses_, call_numbers_, results_});
     } catch (const Error& error) {
-      for (const std::uint32_t result : step.nodes) {
-        values_[result] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[node])};
-      }
+      poison(step, error);
     }
     return true;
   }
 
+  /// Results of a kernel take the memory of inputs that nobody needs any more.
+  void take_donated(const std::vector<Donor>& donors) {
+    for (const Donor& donor : donors) {
+      const Place& place = schedule_.places[donor.node];
+      if (place.kind != Place::Kind::output || given_[donor.input] == 0 || output_buffers_[place.output]) continue;
+      give(donor.input, place);
+    }
+  }
+
+  void give(std::uint32_t input, const Place& place) {
+    given_[input] = 0;
+    output_buffers_[place.output] = arguments_.inputs[input]->buffer;
+    count(kDonation);
+  }
+
   /// An update of an input that nobody else needs happens in that input's memory.
-  void take_donated(std::uint32_t number, const Step& step) {
+  void take_updated(std::uint32_t number, const Step& step) {
     const Record& record = graph_.nodes[step.nodes[0]];
     if (!updates_first_operand(record.op)) return;
-    const OperandRef operand = graph_.operands(record)[0];
+    const OperandRef operand = schedule_.home(graph_.operands(record)[0]);
     if (operand.kind() == OperandRef::Kind::record) {
       if (address(operand) == expected_address(step.nodes[0])) count(kDonation);
       return;
     }
     const Place& place = schedule_.places[step.nodes[0]];
     const std::uint32_t input = operand.index();
-    const std::span<const OperandRef> operands = graph_.operands(record);
-    const bool read_twice = std::count(operands.begin(), operands.end(), operand) > 1;
-    if (place.kind != Place::Kind::output || arguments_.donated[input] == 0 || read_twice ||
+    const std::vector<OperandRef> operands = reads(graph_, schedule_, step);
+    const bool read_twice = std::ranges::count(operands, operand) > 1;
+    if (place.kind != Place::Kind::output || given_[input] == 0 || read_twice ||
         program_.last_use_of_input_[input] != number || output_buffers_[place.output]) {
       return;
     }
-    output_buffers_[place.output] = arguments_.inputs[input]->buffer;
-    count(kDonation);
+    give(input, place);
   }
 
   const std::byte* expected_address(std::uint32_t node) const {
@@ -263,10 +312,32 @@ class CpuProgram::Run {
 
   /// Runs the nodes of a step one by one: a call, or a kernel that something it reads has failed for.
   void run_alone(const Step& step) {
-    NodeRunner runner(graph_, arguments_, values_, program_.device_);
+    try {
+      if (step.is_kernel) keep_overwritten(step);
+    } catch (const Error& error) {
+      poison(step, error);
+      return;
+    }
+    NodeRunner runner(graph_, schedule_, arguments_, values_, program_.device_);
     for (const std::uint32_t node : step.nodes) {
       if (graph_.nodes[node].op == Op::result) continue;
-      runner.run(node, schedule_.places, [this](std::uint32_t stored) { place(stored); });
+      runner.run_placed(node, [this](std::uint32_t stored) { place(stored); });
+    }
+  }
+
+  /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.
+  void keep_overwritten(const Step& step) {
+    for (const InPlace& pair : step.in_place) {
+      const OperandRef from = step.operands[pair.operand].base;
+      const std::uint32_t result = step.operands[pair.result].base.index();
+      if (from.kind() != OperandRef::Kind::record || failed(from) || address(from) != expected_address(result))
+        continue;
+      NodeValue& value = values_[from.index()];
+      const std::size_t bytes = byte_size(graph_.nodes[from.index()]);
+      BufferRef copy = allocate_cpu(bytes, program_.device_);
+      std::memcpy(copy->data(), value.data, bytes);
+      value.data = copy->data();
+      value.buffer = std::move(copy);
     }
   }
 
@@ -276,6 +347,7 @@ class CpuProgram::Run {
   const RunArguments& arguments_;
   std::vector<NodeValue> values_;
   std::vector<BufferRef> output_buffers_;
+  std::vector<std::uint8_t> given_;  // inputs whose memory may still be taken
   BufferRef block_;
   std::vector<void*> addresses_;
   std::vector<std::byte> numbers_;

@@ -33,6 +33,13 @@ class CpuProgram final : public Program {
 
  private:
   class Run;
+  /// An input in whose memory a result of a kernel may be written.
+  struct Donor {
+    std::uint32_t input;
+    std::uint32_t node;
+  };
+
+  void find_donors();
 
   Graph graph_;
   std::uint8_t device_;
@@ -40,6 +47,7 @@ class CpuProgram final : public Program {
   std::vector<KernelRef> code_;                              // one a kernel of the schedule
   std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none
   std::vector<std::uint32_t> last_use_of_input_;             // the step
+  std::vector<std::vector<Donor>> donors_;                   // one a step, the best first
   std::size_t compiled_kernels_ = 0;
   double estimated_microseconds_ = 0;
 };

@@ -1,0 +1,141 @@
+// Schedules: what shares memory with what.
+#include "compiler/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lento::testing {
+namespace {
+
+const KernelAbility kEverything{
+    .computes = [](Op, DType, DType) { return true; },
+    .casts = [](DType, DType) { return true; },
+    .reduces = [](Op, DType) { return true; },
+    .holds = [](DType) { return true; },
+};
+
+struct Scheduled {
+  Graph graph;
+  Schedule schedule;
+
+  explicit Scheduled(const std::string& text, bool fuse = true) : graph(parse_graph(text)) {
+    FusionOptions options;
+    options.fuse = fuse;
+    schedule = make_schedule(graph, kEverything, options);
+  }
+  const Place& place(std::uint32_t node) const { return schedule.places[node]; }
+  bool same_memory(std::uint32_t a, std::uint32_t b) const {
+    return place(a).kind == place(b).kind && place(a).output == place(b).output && place(a).offset == place(b).offset;
+  }
+};
+
+TEST(Schedules, AReshapeOfAResultIsNoStep) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6)) {
+  %0 = exp(%in0) : float32(4, 6)
+  %1 = reshape(%0, shape=[24]) : float32(24,)
+  return %1
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 1U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.same_as[1], OperandRef::record(0));
+  EXPECT_EQ(it.place(0).kind, Place::Kind::output);
+  EXPECT_EQ(it.schedule.temporary_bytes, 0U);
+  EXPECT_EQ(it.schedule.output_bytes, 96U);
+}
+
+TEST(Schedules, AReshapeOfAnInputIsThatInput) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6)) {
+  %0 = reshape(%in0, shape=[24]) : float32(24,)
+  return %0
+})");
+  EXPECT_TRUE(it.schedule.steps.empty());
+  EXPECT_EQ(it.schedule.same_as[0], OperandRef::leaf(0));
+  EXPECT_EQ(it.schedule.output_bytes, 0U);
+}
+
+TEST(Schedules, ATransposedOutputIsACopy) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6)) {
+  %0 = permute_dims(%in0, axes=[1, 0]) : float32(6, 4)
+  return %0
+})");
+  EXPECT_EQ(it.schedule.steps.size(), 1U);
+  EXPECT_EQ(it.schedule.same_as[0], OperandRef::record(0));
+}
+
+TEST(Schedules, CallsReadReshapesWhereTheyLie) {
+  const Scheduled it(R"(graph(%in0: float32(24,)) {
+  %0 = exp(%in0) : float32(24,)
+  %1 = reshape(%0, shape=[4, 6]) : float32(4, 6)
+  %2 = sort_values(%1, axis=1, descending=false) : float32(4, 6)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
+}
+
+TEST(Schedules, AnElementwiseStepWritesWhereItsDyingOperandLies) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = tanh(%0) : float32(8, 8)
+  %2 = sin(%1) : float32(8, 8)
+  return %2
+})",
+                     false);
+  ASSERT_EQ(it.schedule.steps.size(), 3U);
+  EXPECT_EQ(it.schedule.temporary_bytes, 0U);
+  EXPECT_TRUE(it.same_memory(0, 2));
+  EXPECT_TRUE(it.same_memory(1, 2));
+}
+
+TEST(Schedules, AnOperandThatIsReadAgainKeepsItsPlace) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = tanh(%0) : float32(8, 8)
+  %2 = add(%0, %1) : float32(8, 8)
+  return %2
+})",
+                     false);
+  EXPECT_FALSE(it.same_memory(0, 1));
+  EXPECT_TRUE(it.same_memory(0, 2) || it.same_memory(1, 2));
+  EXPECT_FALSE(it.same_memory(0, 2) && it.same_memory(1, 2));
+}
+
+TEST(Schedules, ATransposedReadIsNotOverwritten) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = permute_dims(%0, axes=[1, 0]) : float32(8, 8)
+  %2 = tanh(%1) : float32(8, 8)
+  return %2
+})",
+                     false);
+  EXPECT_FALSE(it.same_memory(0, 2)) << to_string(it.schedule, it.graph);
+}
+
+TEST(Schedules, AnOperandReadInTwoWaysIsNotOverwritten) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = permute_dims(%0, axes=[1, 0]) : float32(8, 8)
+  %2 = add(%0, %1) : float32(8, 8)
+  return %2
+})",
+                     false);
+  EXPECT_FALSE(it.same_memory(0, 2)) << to_string(it.schedule, it.graph);
+}
+
+TEST(Schedules, ARowThatIsReadAgainAfterAReductionIsOverwrittenLast) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = permute_dims(%in0, axes=[1, 0]) : float32(8, 8)
+  %1 = sort_values(%0, axis=1, descending=false) : float32(8, 8)
+  %2 = reduce_max(%1, axes=[1], keepdims=true) : float32(8, 1)
+  %3 = add(%1, %1) : float32(8, 8)
+  %4 = subtract(%1, %2) : float32(8, 8)
+  return %3, %4
+})");
+  // %3 is known before the second pass over the row, which reads %1 once more.
+  const Step& last = it.schedule.steps.back();
+  for (const InPlace& pair : last.in_place) EXPECT_EQ(last.operands[pair.result].base, OperandRef::record(4));
+  EXPECT_FALSE(it.same_memory(1, 3));
+}
+
+}  // namespace
+}  // namespace lento::testing
