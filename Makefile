@@ -7,8 +7,8 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz ulp bench lint format \
-  sanitize docs install clean
+.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz ulp bench bench-internal lint \
+  format sanitize docs install clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -47,8 +47,13 @@ fuzz: build ## run random programs against eager execution until stopped (or SEC
 ulp: build ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
 	@$(BUILD)/tests/cpu_math_ulp $(FUNCTIONS)
 
-bench: build ## run the benchmarks
-	@scripts/bench $(BUILD)
+bench: build ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch)
+	@scripts/setup-bench
+	@$(PACKAGE) .venv-bench/bin/python bench/run.py $(if $(CASE),--case "$(CASE)") $(if $(PEERS),--peers "$(PEERS)") \
+	  $(BENCH_ARGS)
+
+bench-internal: build ## run the benchmarks of single parts
+	@scripts/bench-internal $(BUILD)
 
 lint: setup ## check format, clang-tidy on changed files, layers, generator determinism, ruff, mypy
 	@scripts/lint

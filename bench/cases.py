@@ -1,0 +1,258 @@
+"""The table of cases: what is computed, on what, and how fast Lento shall be.
+
+Every peer runs the same function, which takes the peer (see peers/__init__.py) and its tensors.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+K, M = 1 << 10, 1 << 20
+
+
+# ---- what is computed
+
+
+def elementwise(p: Any, a: Any, b: Any, c: Any) -> Any:
+    """Twenty ops, one of them each exp, tanh and a division."""
+    x = a * b + c
+    y = p.exp(x * -0.5)
+    z = p.tanh(y + a)
+    w = (z - b) / (y + 1.5)
+    v = w * w + x * 0.25
+    u = v * z - c
+    r = (u + a) * 0.3 - w * y
+    return r * b + u
+
+
+def small_ops(p: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
+    for _ in range(SMALL_OPS // 4):
+        y = y * a
+        y = y + b
+        y = y - c
+        y = y * 0.5
+    return y
+
+
+SMALL_OPS = 500
+
+
+# ---- on what
+
+Make = Callable[[np.random.Generator, Callable[[int], int]], list[np.ndarray]]
+
+
+def uniform(*shapes: tuple[int, ...]) -> Make:
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        return [random.random([small(n) for n in shape], np.float32) * 2 - 1 for shape in shapes]
+
+    return make
+
+
+def whole_numbers(*shape: int) -> Make:
+    """Small integers as float32: their sums are exact in whatever order they are taken, so every bit can be checked."""
+
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        return [random.integers(-8, 9, [small(n) for n in shape], np.int8).astype(np.float32)]
+
+    return make
+
+
+def normal(*shape: int) -> Make:
+    """Hardly any two are equal, least of all the largest ones."""
+
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        return [random.standard_normal([small(n) for n in shape], np.float32)]
+
+    return make
+
+
+def vector_and_indices(elements: int) -> Make:
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        n = small(elements)
+        return [random.random(n, np.float32), random.integers(0, n, n)]
+
+    return make
+
+
+# ---- how fast
+
+
+@dataclass(frozen=True)
+class Faster:
+    """Lento is at least this many times as fast as the fastest of these peers."""
+
+    times: float
+    peers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Lento takes at most this many of the case's units."""
+
+    limit: float
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """Lento moves at least this part of the bytes a second that a loop with non-temporal stores does."""
+
+    part: float
+
+
+Target = Faster | Within | Bandwidth
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    title: str
+    function: Callable[..., Any]
+    make: Make
+    targets: tuple[Target, ...] = ()
+    unit: str = "ms"
+    # Ops that one call stands for, when the unit is "ns/op".
+    ops: int = 1
+    # Bytes that one call has to move at least; 0: not a matter of bandwidth.
+    bytes: int = 0
+    # How far from NumPy's float64 result, relative to the largest element. Zero for what only moves or compares.
+    tolerance: float = 2e-5
+    # "warm", or which first time in a process is measured: "first", "shape", "disk".
+    kind: str = "warm"
+    # What the sizes are divided by in quick runs.
+    shrink: int = field(default=16, compare=False)
+
+    def inputs(self, quick: bool = False) -> list[np.ndarray]:
+        """The same in every process."""
+
+        def small(n: int) -> int:
+            return max(n // self.shrink, 4) if quick else n
+
+        return self.make(np.random.default_rng(len(self.name)), small)
+
+
+N = 16 * M
+SIDE = 4 * K
+BEST = Faster(1.0, ("numpy", "torch", "jax"))
+
+
+def whole(name: str, make: Make, function: Callable[..., Any], *, suffix: str = "16 M elements", **more: Any) -> Case:
+    return Case(name, f"{name.split('-')[0]}, {suffix}", function, make, (BEST,), shrink=256, **more)
+
+
+def matmul(n: int) -> Case:
+    return Case(
+        f"matmul-{n}",
+        f"matmul {n}³",
+        lambda p, x, y: p.matmul(x, y),
+        uniform((n, n), (n, n)),
+        (Faster(1.0, ("torch",)),),
+    )
+
+
+def reduction(name: str, make: Callable[..., Make], **more: Any) -> list[Case]:
+    return [
+        whole(name, make(N), lambda p, x: getattr(p, name)(x), **more),
+        whole(
+            f"{name}-rows", make(SIDE, SIDE), lambda p, x: getattr(p, name)(x, axis=1), suffix="rows of 4096²", **more
+        ),
+        whole(
+            f"{name}-columns",
+            make(SIDE, SIDE),
+            lambda p, x: getattr(p, name)(x, axis=0),
+            suffix="columns of 4096²",
+            **more,
+        ),
+    ]
+
+
+def first(name: str, title: str, kind: str, limit: float) -> Case:
+    return Case(name, title, elementwise, uniform((K,), (K,), (K,)), (Within(limit),), kind=kind, shrink=1)
+
+
+CASES = [
+    Case(
+        "elementwise-64k",
+        "20-op elementwise, 64 K",
+        elementwise,
+        uniform((64 * K,), (64 * K,), (64 * K,)),
+        (Faster(1.3, ("drjit",)),),
+        unit="µs",
+    ),
+    Case(
+        "elementwise-16m",
+        "20-op elementwise, 16 M",
+        elementwise,
+        uniform((N,), (N,), (N,)),
+        (Faster(1.3, ("drjit",)), Bandwidth(0.9)),
+        bytes=16 * N,
+        shrink=256,
+    ),
+    Case(
+        "softmax",
+        "softmax 4096×1024",
+        lambda p, x: p.softmax(x),
+        uniform((SIDE, K)),
+        (Faster(1.3, ("torch.compile", "jax")),),
+    ),
+    Case(
+        "layer-norm",
+        "layer norm 4096×1024",
+        lambda p, x, weight, bias: p.layer_norm(x, weight, bias),
+        uniform((SIDE, K), (K,), (K,)),
+        (Faster(1.3, ("torch.compile", "jax")),),
+    ),
+    matmul(256),
+    matmul(2048),
+    Case(
+        "small-ops",
+        "500 small ops, 1024 elements",
+        small_ops,
+        uniform((K,), (K,), (K,), (K,)),
+        (Within(100), Faster(1.0, ("torch.compile",))),
+        unit="ns/op",
+        ops=SMALL_OPS,
+    ),
+    first("first-call", "first call, 20 ops", "first", 10),
+    first("new-shape", "the same at a new shape", "shape", 0.3),
+    first("from-disk", "first call, from disk", "disk", 1.5),
+    *reduction("sum", whole_numbers, tolerance=1e-7),
+    *reduction("mean", whole_numbers, tolerance=1e-6),
+    *reduction("max", normal, tolerance=0.0),
+    *reduction("argmax", normal, tolerance=0.0),
+    whole("cumsum", whole_numbers(N), lambda p, x: p.cumsum(x, axis=0), tolerance=1e-7),
+    whole(
+        "cumsum-rows",
+        whole_numbers(SIDE, SIDE),
+        lambda p, x: p.cumsum(x, axis=1),
+        suffix="rows of 4096²",
+        tolerance=1e-7,
+    ),
+    whole("sort", normal(N), lambda p, x: p.sort(x, axis=0), tolerance=0.0),
+    whole("sort-rows", normal(SIDE, SIDE), lambda p, x: p.sort(x, axis=1), suffix="rows of 4096²", tolerance=0.0),
+    whole("gather", vector_and_indices(N), lambda p, x, i: p.take(x, i), tolerance=0.0),
+    whole("transpose", normal(SIDE, SIDE), lambda p, x: p.transpose(x), suffix="4096²", tolerance=0.0),
+    whole(
+        "concatenate",
+        uniform((N // 2,), (N // 2,)),
+        lambda p, x, y: p.concatenate((x, y)),
+        suffix="2 × 8 M",
+        tolerance=0.0,
+    ),
+]
+
+
+def select(patterns: str) -> list[Case]:
+    """The cases whose name starts with or matches one of these, separated by commas. ValueError when one names none."""
+    chosen = []
+    for pattern in patterns.split(","):
+        found = [case for case in CASES if case.name.startswith(pattern) or fnmatch.fnmatch(case.name, pattern)]
+        if not found:
+            raise ValueError(f"no case is named {pattern!r}. The cases are: {', '.join(case.name for case in CASES)}")
+        chosen += found
+    return [case for case in CASES if case in chosen]

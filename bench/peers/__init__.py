@@ -1,0 +1,89 @@
+"""What is measured: each peer is a class in a file of its own, which only the process that runs it imports."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# name: (label in tables, module:class), in the order of the table's columns.
+PEERS = {
+    "lento": ("Lento", "lento:Lento"),
+    "numpy": ("NumPy", "numpy:NumPy"),
+    "numexpr": ("numexpr", "numexpr:NumExpr"),
+    "torch": ("torch", "torch:Torch"),
+    "torch.compile": ("torch.compile", "torch:TorchCompile"),
+    "ltc": ("LTC", "torch:TorchLazy"),
+    "jax": ("JAX", "jax:Jax"),
+    "drjit": ("Dr.Jit", "drjit:DrJit"),
+    "mlx": ("MLX", "mlx:Mlx"),
+}
+
+
+class MissingError(Exception):
+    """The library has no such operation."""
+
+
+class Peer:
+    """A library, and the names that the functions of cases.py call: ``function(peer, *tensors)``.
+
+    What is not overridden is missing. Operators (``+ - * / @`` and indexing) are the tensors' own.
+    """
+
+    # What the library's users would index with.
+    index_type: Any = np.int64
+    # Whether a second process finds on disk what a first one has compiled.
+    keeps_code = False
+
+    def __init__(self, threads: int) -> None:
+        """Imports the library and lets it use this many threads."""
+        self.threads = threads
+
+    def version(self) -> str:
+        raise NotImplementedError
+
+    def array(self, values: np.ndarray) -> Any:
+        """A tensor with these values, which are there when this returns."""
+        raise NotImplementedError
+
+    def indices(self, values: np.ndarray) -> Any:
+        return self.array(values.astype(self.index_type))
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What the library's users would do to a function of tensors that they call often."""
+        return lambda *inputs: function(self, *inputs)
+
+    def wait(self, result: Any) -> None:
+        """Returns when the result has its values."""
+
+    def numpy(self, result: Any) -> np.ndarray:
+        return np.asarray(result)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingError(f"no {name}")
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        return x @ y
+
+    # Written out, for libraries that have no function of their own for it.
+
+    def softmax(self, x: Any) -> Any:
+        e = self.exp(x - self.keep(self.max(x, axis=1)))
+        return e / self.keep(self.sum(e, axis=1))
+
+    def layer_norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        d = x - self.keep(self.mean(x, axis=1))
+        return d / self.sqrt(self.keep(self.mean(d * d, axis=1)) + 1e-5) * weight + bias
+
+    def keep(self, x: Any) -> Any:
+        """A vector with one element a row as a column."""
+        return x[:, None]
+
+
+def load(name: str, threads: int) -> Peer:
+    module, _, kind = PEERS[name][1].partition(":")
+    return getattr(importlib.import_module(f"peers.{module}"), kind)(threads)

@@ -1,0 +1,55 @@
+"""MLX on the CPU, with mx.compile."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from . import Peer
+
+
+class Mlx(Peer):
+    keeps_code = True
+    index_type = np.int32
+    exp = staticmethod(mx.exp)
+    tanh = staticmethod(mx.tanh)
+    sqrt = staticmethod(mx.sqrt)
+    sum = staticmethod(mx.sum)
+    mean = staticmethod(mx.mean)
+    max = staticmethod(mx.max)
+    argmax = staticmethod(mx.argmax)
+    cumsum = staticmethod(mx.cumsum)
+    sort = staticmethod(mx.sort)
+    take = staticmethod(mx.take)
+    concatenate = staticmethod(mx.concatenate)
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        mx.set_default_device(mx.cpu)
+
+    def version(self) -> str:
+        return importlib.metadata.version("mlx")
+
+    def array(self, values: np.ndarray) -> Any:
+        x = mx.array(values)
+        mx.eval(x)
+        return x
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return mx.compile(super().compile(function))
+
+    def wait(self, result: Any) -> None:
+        mx.eval(result)
+
+    def softmax(self, x: Any) -> Any:
+        return mx.softmax(x, axis=1)
+
+    def layer_norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        return mx.fast.layer_norm(x, weight, bias, 1e-5)
+
+    def transpose(self, x: Any) -> Any:
+        return mx.contiguous(mx.transpose(x))

@@ -1,0 +1,84 @@
+"""PyTorch in three ways: eager, torch.compile, and LTC (``torch._lazy`` with its TorchScript backend)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import Peer
+
+
+class Torch(Peer):
+    exp = staticmethod(torch.exp)
+    tanh = staticmethod(torch.tanh)
+    sqrt = staticmethod(torch.sqrt)
+    sum = staticmethod(torch.sum)
+    mean = staticmethod(torch.mean)
+    argmax = staticmethod(torch.argmax)
+    concatenate = staticmethod(torch.cat)
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        torch.set_num_threads(threads)
+        # Peers record no derivatives, so neither does it.
+        torch.set_grad_enabled(False)
+
+    def version(self) -> str:
+        return torch.__version__
+
+    def array(self, values: np.ndarray) -> Any:
+        return torch.from_numpy(np.array(values))
+
+    def numpy(self, result: Any) -> np.ndarray:
+        return result.cpu().numpy()
+
+    def max(self, x: Any, axis: int | None = None) -> Any:
+        return torch.max(x) if axis is None else torch.amax(x, axis)
+
+    def cumsum(self, x: Any, axis: int) -> Any:
+        return torch.cumsum(x, axis)
+
+    def sort(self, x: Any, axis: int) -> Any:
+        return torch.sort(x, dim=axis).values
+
+    def take(self, x: Any, indices: Any) -> Any:
+        return torch.index_select(x, 0, indices)
+
+    def softmax(self, x: Any) -> Any:
+        return torch.softmax(x, 1)
+
+    def layer_norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (x.shape[1],), weight, bias)
+
+    def transpose(self, x: Any) -> Any:
+        return x.T.contiguous()
+
+
+class TorchCompile(Torch):
+    keeps_code = True
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        # Forgets the other cases: a function that is seen with a second shape would be compiled for any shape.
+        torch._dynamo.reset()
+        return torch.compile(super().compile(function))
+
+
+class TorchLazy(Torch):
+    def __init__(self, threads: int) -> None:
+        import torch._lazy
+        import torch._lazy.ts_backend
+
+        super().__init__(threads)
+        torch._lazy.ts_backend.init()
+
+    def array(self, values: np.ndarray) -> Any:
+        x = super().array(values).to("lazy")
+        self.wait(x)
+        return x
+
+    def wait(self, result: Any) -> None:
+        torch._lazy.mark_step()
+        torch._lazy.wait_device_ops()

@@ -1,0 +1,281 @@
+"""Runs Lento beside its peers: ``make bench``, ``make bench CASE=softmax PEERS=jax,torch``.
+
+Every peer works in a process of its own (worker.py) with the same number of threads. The peers take turns: each
+runs a case for a fraction of a second, then the next one, and so on, several rounds, so that a machine that is busy for
+a while is unfair to nobody. Results are compared with NumPy's in float64 before it is timed. The best time counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import report
+from cases import Case, select
+from peers import PEERS
+from peers.numpy import NumPy
+from progress import Progress
+from workers import Process
+
+HERE = Path(__file__).parent
+# A burst of calls of one peer; then it is the next one's turn.
+BURST_SECONDS = 0.2
+BURST_CALLS = 2000
+# Threads of the last peer that still spin for work fall asleep meanwhile.
+PAUSE_SECONDS = 0.02
+# A peer that has used this much time at a case takes part in no further round.
+ENOUGH_SECONDS = 8.0
+# For preparing; torch.compile takes half a minute at times.
+LONGEST_SECONDS = 300.0
+
+
+@dataclass
+class Run:
+    """What was asked for, and what has been measured: results[case][peer] is as in the JSON file."""
+
+    cases: list[Case]
+    peers: list[str]
+    threads: int
+    rounds: int
+    quick: bool
+    folder: Path
+    workers: dict[str, Process] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    results: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    stream: list[float] = field(default_factory=list)
+    stream_program: Path | None = None
+
+    def start(self, peer: str, caches: Path) -> Process:
+        process = Process(peer, self.threads, caches, self.folder / f"{peer}.log", self.quick)
+        if "version" in process.hello:
+            self.versions[peer] = process.hello["version"]
+        return process
+
+    def worker(self, peer: str) -> Process:
+        """The peer's process for warm cases; a new one when the last one has ended."""
+        if peer not in self.workers or not self.workers[peer].alive:
+            self.workers[peer] = self.start(peer, self.folder / "caches" / peer)
+        return self.workers[peer]
+
+    def kill(self) -> None:
+        for process in self.workers.values():
+            process.kill()
+
+
+def expected_result(case: Case, run: Run) -> str:
+    """A file with what NumPy computes in float64."""
+    inputs = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in case.inputs(run.quick)]
+    path = run.folder / "expected.npy"
+    np.save(path, NumPy(run.threads).compile(case.function)(*inputs))
+    return str(path)
+
+
+def failure(answer: dict[str, Any]) -> dict[str, Any] | None:
+    return answer if "fails" in answer or "missing" in answer else None
+
+
+def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str, Any]]:
+    expected = expected_result(case, run)
+    results: dict[str, dict[str, Any]] = {}
+    for peer in run.peers:
+        progress.show(f"{peer} prepares")
+        worker = run.worker(peer)
+        answer = worker.hello
+        if not failure(answer):
+            answer = worker.ask("prepare", LONGEST_SECONDS, name=case.name, expected=expected)
+        results[peer] = failure(answer) or {"samples_ns": []}
+    used = dict.fromkeys(run.peers, 0.0)
+    for round in range(run.rounds):
+        # Another one is first in each round.
+        first = round % len(run.peers)
+        for peer in run.peers[first:] + run.peers[:first]:
+            if "samples_ns" not in results[peer] or used[peer] > ENOUGH_SECONDS:
+                continue
+            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
+            time.sleep(PAUSE_SECONDS)
+            start = time.monotonic()
+            answer = run.worker(peer).ask(
+                "measure", LONGEST_SECONDS, seconds=0.0 if run.quick else BURST_SECONDS, most=BURST_CALLS
+            )
+            used[peer] += time.monotonic() - start
+            if failure(answer):
+                results[peer] = answer
+            else:
+                results[peer]["samples_ns"] += answer["samples"]
+        if case.bytes:
+            progress.show(f"round {round + 1} of {run.rounds}, STREAM")
+            run_stream(run, case.bytes // 16)
+    for worker in run.workers.values():
+        if worker.alive:
+            worker.ask("drop", LONGEST_SECONDS)
+    return results
+
+
+def measure_first(cases: list[Case], run: Run, progress: Progress) -> dict[str, dict[str, dict[str, Any]]]:
+    """First calls: each in a new process, with empty folders for compiled code, then in one that finds them filled."""
+    expected = expected_result(cases[0], run)
+    results: dict[str, dict[str, dict[str, Any]]] = {case.name: {} for case in cases}
+    samples: dict[str, dict[str, list[int]]] = {peer: {"first": [], "shape": [], "disk": []} for peer in run.peers}
+    failed: dict[str, dict[str, Any]] = {}
+    keeps_code: dict[str, bool] = {}
+    used = dict.fromkeys(run.peers, 0.0)
+    for round in range(run.rounds):
+        for peer in run.peers:
+            if peer in failed or used[peer] > ENOUGH_SECONDS:
+                continue
+            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
+            start = time.monotonic()
+            caches = Path(tempfile.mkdtemp(dir=run.folder))
+            for again in (False, True):
+                if again and not keeps_code[peer]:
+                    break
+                process = run.start(peer, caches)
+                answer = process.hello
+                if not failure(answer):
+                    keeps_code[peer] = answer["keeps_code"]
+                    answer = process.ask("first", LONGEST_SECONDS, name=cases[0].name, expected=expected)
+                process.close()
+                if failure(answer):
+                    failed[peer] = answer
+                    break
+                if again:
+                    samples[peer]["disk"].append(answer["first"])
+                else:
+                    samples[peer]["first"].append(answer["first"])
+                    samples[peer]["shape"].append(answer["shape"])
+            shutil.rmtree(caches, ignore_errors=True)
+            used[peer] += time.monotonic() - start
+    for case in cases:
+        for peer in run.peers:
+            if peer in failed:
+                results[case.name][peer] = failed[peer]
+            elif case.kind == "disk" and not keeps_code[peer]:
+                results[case.name][peer] = {"missing": "keeps no code on disk"}
+            else:
+                results[case.name][peer] = {"samples_ns": samples[peer][case.kind]}
+    return results
+
+
+def build_stream(run: Run) -> Path | None:
+    program = run.folder / "stream"
+    command = [
+        os.environ.get("CC", "cc"),
+        "-O3",
+        "-march=native",
+        "-fopenmp",
+        str(HERE / "stream.c"),
+        "-o",
+        str(program),
+    ]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"bench: without STREAM: {error}", file=sys.stderr)
+        return None
+    return program
+
+
+def run_stream(run: Run, elements: int) -> None:
+    if run.stream_program is not None:
+        command = [run.stream_program, str(elements)]
+        done = subprocess.run(
+            command, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": str(run.threads)}
+        )
+        run.stream.append(float(done.stdout))
+
+
+def machine(threads: int) -> dict[str, Any]:
+    cpu = platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def measure(run: Run) -> dict[str, Any]:
+    """Everything, as it is written to the JSON file."""
+    firsts = [case for case in run.cases if case.kind != "warm"]
+    progress = Progress(len(run.cases) - len(firsts) + bool(firsts))
+    if any(case.bytes for case in run.cases):
+        run.stream_program = build_stream(run)
+    try:
+        for case in run.cases:
+            if case.name in run.results:
+                continue
+            progress.begin(case.title)
+            if case.kind == "warm":
+                run.results[case.name] = measure_warm(case, run, progress)
+            else:
+                run.results.update(measure_first(firsts, run, progress))
+            progress.end()
+    finally:
+        run.kill()
+    return report.summary(
+        run.cases,
+        run.results,
+        {
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "machine": machine(run.threads),
+            "versions": run.versions,
+            "quick": run.quick,
+            "rounds": run.rounds,
+            "stream_gb_per_s": round(max(run.stream) / 1e9, 2) if run.stream else None,
+        },
+    )
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--case", default="*", help="names, starts of names or patterns, separated by commas")
+    parser.add_argument("--peers", default=",".join(PEERS), help="names, separated by commas; Lento is always there")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="for every peer (all cores)")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the JSON file and the chart")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to try the harness: the times mean nothing")
+    options = parser.parse_args(arguments)
+    try:
+        options.case = select(options.case)
+    except ValueError as error:
+        parser.error(str(error))
+    names = [name for name in options.peers.split(",") if name]
+    for name in names:
+        if name not in PEERS:
+            parser.error(f"no peer is named {name!r}. The peers are: {', '.join(PEERS)}")
+    options.peers = [name for name in PEERS if name in names or name == "lento"]
+    return options
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parse(arguments)
+    with tempfile.TemporaryDirectory(prefix="lento-bench-") as folder:
+        run = Run(options.case, options.peers, options.threads, options.rounds, options.quick, Path(folder))
+        try:
+            results = measure(run)
+        except KeyboardInterrupt:
+            sys.exit("bench: interrupted")
+    print(report.table(results))
+    for path in report.write(results, options.output):
+        print(f"wrote {os.path.relpath(path)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The process that runs one peer. It reads commands as lines of JSON and answers each with one line.
+
+Every peer has a process of its own, so that no library's threads, memory or imports disturb another one's, and so that
+first calls can be measured. While one peer works, the others wait for their next command here and use nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from cases import CASES, Case
+from peers import MissingError, Peer, load
+
+WARM_SECONDS = 0.4
+# Of the second tensor that a kernel is called with; no power of two.
+NEW_SHAPE = 1000
+
+
+class Worker:
+    def __init__(self, name: str, threads: int, quick: bool) -> None:
+        # Also for libraries that take no option: they count the processors they may use.
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        self.peer: Peer = load(name, threads)
+        self.quick = quick
+        self.call: Callable[[], None] | None = None
+
+    def hello(self) -> dict[str, Any]:
+        return {"version": self.peer.version(), "keeps_code": self.peer.keeps_code}
+
+    def prepare(self, name: str, expected: str) -> dict[str, Any]:
+        """Compiles the case, compares its result with what is in this file, and runs it until it is warm."""
+        case = find(name)
+        inputs, function = self.tensors(case.inputs(self.quick)), self.peer.compile(case.function)
+        result = function(*inputs)
+        self.peer.wait(result)
+        compare(self.peer.numpy(result), np.load(expected), case.tolerance)
+        del result
+
+        def call() -> None:
+            self.peer.wait(function(*inputs))
+
+        self.call = call
+        start = time.monotonic()
+        while time.monotonic() - start < (0 if self.quick else WARM_SECONDS):
+            call()
+        return {}
+
+    def measure(self, seconds: float, most: int) -> dict[str, Any]:
+        """Nanoseconds of single calls: everything from recording to freeing the result. The first one is not counted:
+        caches and threads have been left alone for a while."""
+        assert self.call is not None
+        samples: list[int] = []
+        end = time.monotonic() + seconds
+        self.call()
+        while not samples or (len(samples) < most and time.monotonic() < end):
+            start = time.perf_counter_ns()
+            self.call()
+            samples.append(time.perf_counter_ns() - start)
+        return {"samples": samples}
+
+    def drop(self) -> dict[str, Any]:
+        self.call = None
+        return {}
+
+    def first(self, name: str, expected: str) -> dict[str, Any]:
+        """Nanoseconds of the first call in this process and of the first one at another shape."""
+        case = find(name)
+        arrays = case.inputs(self.quick)
+        inputs, others = self.tensors(arrays), self.tensors([array[:NEW_SHAPE] for array in arrays])
+        function = self.peer.compile(case.function)
+        times = []
+        for tensors in (inputs, others):
+            start = time.perf_counter_ns()
+            result = function(*tensors)
+            self.peer.wait(result)
+            times.append(time.perf_counter_ns() - start)
+            want = np.load(expected)
+            compare(self.peer.numpy(result), want[: len(want) if tensors is inputs else NEW_SHAPE], case.tolerance)
+        return {"first": times[0], "shape": times[1]}
+
+    def tensors(self, arrays: list[np.ndarray]) -> list[Any]:
+        return [self.peer.array(a) if a.dtype.kind == "f" else self.peer.indices(a) for a in arrays]
+
+
+def find(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
+def compare(got: np.ndarray, want: np.ndarray, tolerance: float) -> None:
+    """Raises when a result is not worth timing."""
+    if got.size != want.size:
+        raise AssertionError(f"wrong result: shape {got.shape} instead of {want.shape}")
+    if got.dtype == np.float64:
+        raise AssertionError("computed in float64")
+    error = np.abs(got.reshape(want.shape) - want).max(initial=0)
+    # nan fails too.
+    if not error <= tolerance * np.abs(want).max(initial=0):
+        raise AssertionError(f"wrong result: off by {error:.3g}, the largest is {np.abs(want).max():.3g}")
+
+
+def main() -> None:
+    # Libraries may print; what the parent reads is ours alone.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(content: dict[str, Any]) -> None:
+        answers.write(json.dumps(content) + "\n")
+        answers.flush()
+
+    def reason(error: BaseException) -> dict[str, Any]:
+        if isinstance(error, MissingError) or isinstance(error.__cause__, MissingError):
+            return {"missing": str(error)}
+        traceback.print_exception(error)
+        lines = str(error).strip().splitlines() or [""]
+        return {"fails": (lines[0] or type(error).__name__)[:200]}
+
+    try:
+        worker = Worker(sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["quick"])
+        answer(worker.hello())
+    except Exception as error:
+        answer(reason(error))
+        return
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            answer(getattr(worker, command.pop("do"))(**command))
+        except Exception as error:
+            worker.drop()
+            answer(reason(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The harness of ``make bench``: it times nothing that is wrong and hides nothing that fails. With tiny sizes, through
+its command line; what a peer does wrong is done by modules of the test's own that are found in its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locations import BUILD
+
+RUN = Path(__file__).resolve().parents[2] / "bench" / "run.py"
+
+# A numexpr whose every result is one too large.
+WRONG = """
+import numpy as np
+__version__ = "0"
+def set_num_threads(n): pass
+def evaluate(text, variables, _):
+    return eval(text, {"exp": np.exp, "tanh": np.tanh}, variables) + np.float32(1)
+"""
+
+
+def run(*arguments: str, fake: Path | None = None) -> subprocess.CompletedProcess[str]:
+    paths = (
+        [*([fake] if fake else []), BUILD / "python"] if "LENTO_INSTALLED" not in os.environ else [fake] if fake else []
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    return subprocess.run(
+        [sys.executable, RUN, "--quick", "--threads", "1", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def measured(done: subprocess.CompletedProcess[str], folder: Path) -> dict[str, dict[str, Any]]:
+    assert done.returncode == 0, done.stderr
+    return {case["name"]: case for case in json.loads((folder / "bench.json").read_text())["cases"]}
+
+
+def test_every_case_runs_and_is_judged(tmp_path: Path) -> None:
+    done = run("--peers", "numpy", "--rounds", "2", "--output", str(tmp_path))
+    cases = measured(done, tmp_path)
+    results = json.loads((tmp_path / "bench.json").read_text())
+    assert set(results["versions"]) == {"lento", "numpy"}
+    assert results["machine"]["threads"] == 1
+    for name, case in cases.items():
+        assert set(case["results"]) == {"lento", "numpy"}
+        own, other = case["results"]["lento"], case["results"]["numpy"]
+        assert len(own["samples_ns"]) == 2, name
+        assert case["targets"]
+        if name == "from-disk":  # NumPy compiles nothing
+            assert (case["best_peer"], case["ratio"]) == (None, None)
+            assert "missing" in other
+            continue
+        assert case["best_peer"] == "numpy"
+        assert case["ratio"] == pytest.approx(other["best"] / own["best"])
+    small = cases["small-ops"]["results"]["lento"]
+    assert small["best"] == pytest.approx(min(small["samples_ns"]) / 500)
+    # Nothing of what these are to be compared with took part.
+    assert [target["met"] for target in cases["softmax"]["targets"]] == [None]
+
+    lines = done.stdout.splitlines()
+    rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("|")}
+    for case in cases.values():
+        assert case["title"] in rows
+    assert "not compared" in rows[cases["softmax"]["title"]]
+    verdict = "met" if cases["sum"]["ratio"] >= 1 else "NOT MET"
+    assert rows[cases["sum"]["title"]].rstrip(" |").endswith(f", {verdict}")
+    assert (tmp_path / "bench.md").read_text() == done.stdout
+
+
+def test_a_wrong_result_is_not_timed(tmp_path: Path) -> None:
+    (tmp_path / "numexpr.py").write_text(WRONG)
+    cases = measured(
+        run(
+            "--peers",
+            "numexpr",
+            "--rounds",
+            "1",
+            "--case",
+            "elementwise-64k,first",
+            "--output",
+            str(tmp_path),
+            fake=tmp_path,
+        ),
+        tmp_path,
+    )
+    for case in cases.values():
+        assert set(case["results"]["numexpr"]) == {"fails"}
+        assert case["results"]["numexpr"]["fails"].startswith("wrong result: off by 1, ")
+        assert "samples_ns" in case["results"]["lento"]
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [("raise ImportError('no such thing')", "no such thing"), ("import os; os._exit(3)", "the process ended with 3")],
+)
+def test_a_peer_that_fails_is_shown_with_the_reason(tmp_path: Path, module: str, reason: str) -> None:
+    (tmp_path / "numexpr.py").write_text(module)
+    done = run("--peers", "numexpr", "--rounds", "1", "--case", "sum", "--output", str(tmp_path), fake=tmp_path)
+    cases = measured(done, tmp_path)
+    assert sorted(cases) == ["sum", "sum-columns", "sum-rows"]
+    for case in cases.values():
+        assert reason in case["results"]["numexpr"]["fails"]
+        assert f"numexpr, {case['title']}: fails: {case['results']['numexpr']['fails']}" in done.stdout
+        assert "samples_ns" in case["results"]["lento"]
+
+
+def test_names_that_match_nothing_are_errors_that_list_the_names() -> None:
+    done = run("--case", "softmax,sorting")
+    assert done.returncode == 2
+    assert "no case is named 'sorting'. The cases are: elementwise-64k, elementwise-16m, softmax, " in done.stderr
+    done = run("--peers", "numba")
+    assert done.returncode == 2
+    assert "no peer is named 'numba'. The peers are: lento, numpy, numexpr, torch, " in done.stderr
