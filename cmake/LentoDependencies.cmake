@@ -19,7 +19,7 @@ if(NOT LAPACKE_INCLUDE_DIR OR NOT OPENBLAS_LIBRARY)
   message(FATAL_ERROR "LAPACKE and OpenBLAS are needed; scripts/setup installs them")
 endif()
 
-# xxHash: the hash of plan keys.
+# xxHash: the hash of plan keys, and the checksum of files with compiled code.
 add_library(lento_xxhash INTERFACE)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)

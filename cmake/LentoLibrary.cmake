@@ -12,6 +12,8 @@ target_link_libraries(lento PRIVATE Threads::Threads)
 target_link_options(lento PRIVATE -Wl,-Bsymbolic-functions)
 # Nothing of a static library, such as LLVM, shows outside.
 target_link_options(lento PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+# Compiled code on disk is good for this very build alone.
+target_link_options(lento PRIVATE -Wl,--build-id=sha1)
 target_compile_features(lento PUBLIC cxx_std_20)
 target_include_directories(lento PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

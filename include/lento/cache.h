@@ -1,4 +1,5 @@
-// The plan cache (clause E2): a step that was seen before is found here and compiles nothing.
+// The plan cache (clause E2): a step that was seen before is found here and compiles nothing. And the cache on disk
+// (clause E11): what another process compiled is loaded.
 #pragma once
 
 #include <lento/device.h>
@@ -7,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace lento {
@@ -20,14 +22,19 @@ struct Info {
   std::size_t entries;
   std::size_t bytes;
   std::size_t limit;
+  std::string disk_folder;  // where compiled code is kept; empty while it is not
+  std::size_t disk_bytes;   // of everything there, what other processes keep included
+  std::size_t disk_limit;
 };
 LENTO_API Info info();
-/// Plans that are running live on until they are done.
-LENTO_API void clear();
+/// Plans that are running live on until they are done. With `disk` also removes the files of compiled code.
+LENTO_API void clear(bool disk = false);
 /// Forgets the plan with this graph_key; false when there is none.
 LENTO_API bool remove(std::uint64_t key);
 /// Evicts at once what is over the new limit.
 LENTO_API void set_limit(std::size_t bytes);
+/// The same for the files of compiled code.
+LENTO_API void set_disk_limit(std::size_t bytes);
 
 /// What is known of a cached plan (clause M2).
 struct PlanInfo {

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -73,6 +74,8 @@ struct Options {
   /// With more steps than this under way on a device, step() waits (clause E1).
   std::uint32_t max_inflight_steps = 16;
   SyncMode sync = SyncMode::allow;
+  /// Whether compiled code is kept on disk and found there (clause E11). Nothing means what LENTO_DISK_CACHE says.
+  std::optional<bool> disk_cache;
 };
 LENTO_API Options options();
 /// Throws ValueError for values that make no sense.

@@ -15,6 +15,7 @@ class options:
     ``lento.SyncWarning``, once a line; ``"error"`` raises, and ``repr`` shows ``<pending>``.
     ``max_pending_nodes`` (default 100,000): a trace longer than this has its oldest part evaluated.
     ``max_inflight_steps`` (default 16): with more steps than this under way, ``step`` waits.
+    ``disk_cache`` (default ``True`` unless ``LENTO_DISK_CACHE=off``): compiled code is kept on disk and found there.
 
         >>> x = lento.ones((3,)) + 1
         >>> with lento.options(sync="error"):
@@ -30,11 +31,13 @@ class options:
         sync: Literal["allow", "warn", "error"] | None = None,
         max_pending_nodes: int | None = None,
         max_inflight_steps: int | None = None,
+        disk_cache: bool | None = None,
     ) -> None:
         self._new: dict[str, Any] = {
             "sync": sync,
             "max_pending_nodes": max_pending_nodes,
             "max_inflight_steps": max_inflight_steps,
+            "disk_cache": disk_cache,
         }
         self._old = [_core.set_options(**self._new)]
         self._entered = False

@@ -1,4 +1,5 @@
-"""The plan cache: a step that was seen before is found here and compiles nothing.
+"""The plan cache: a step that was seen before is found here and compiles nothing. What is compiled is also kept on disk,
+where other processes find it: `docs/disk-cache.md`.
 
 >>> lento.cache.clear()
 >>> x = lento.ones((3,)) * 2
@@ -13,6 +14,7 @@ from ._core import cache_clear as clear
 from ._core import cache_info as info
 from ._core import cache_plans as plans
 from ._core import cache_remove as remove
+from ._core import cache_set_disk_limit as set_disk_limit
 from ._core import cache_set_limit as set_limit
 
-__all__ = ["clear", "info", "plans", "remove", "set_limit"]
+__all__ = ["clear", "info", "plans", "remove", "set_disk_limit", "set_limit"]

@@ -95,8 +95,10 @@ nb::dict cache_info() {
   entry["entries"] = info.entries;
   entry["bytes"] = info.bytes;
   entry["limit"] = info.limit;
-  entry["disk_folder"] = nb::none();
-  entry["disk_bytes"] = 0;
+  entry["disk_folder"] =
+      info.disk_folder.empty() ? nb::object(nb::none()) : nb::object(nb::str(info.disk_folder.c_str()));
+  entry["disk_bytes"] = info.disk_bytes;
+  entry["disk_limit"] = info.disk_limit;
   return entry;
 }
 
@@ -121,12 +123,17 @@ nb::list cached_plans() {
 void bind_cache(nb::module_& module) {
   module.def(
       "cache_info", &cache_info,
-      "Entries, bytes and limit of the plan cache, and the folder and bytes of the one on disk (None and 0 while "
-      "there is none).");
-  module.def("cache_clear", &cache::clear, "Forgets all plans; those that are running live on until they are done.");
+      "Entries, bytes and limit of the plan cache, and disk_folder, disk_bytes and disk_limit of the one on disk (None "
+      "and 0 while there is none).");
+  module.def(
+      "cache_clear", &cache::clear, nb::kw_only(), nb::arg("disk") = false, nb::call_guard<nb::gil_scoped_release>(),
+      "Forgets all plans; those that are running live on until they are done. With ``disk=True`` also removes the "
+      "files of compiled code.");
   module.def("cache_remove", &cache::remove, nb::arg("key"),
              "Forgets the plan with this ``lento.graph_key``; False when there is none.");
   module.def("cache_set_limit", &cache::set_limit, nb::arg("bytes"), "Evicts at once what is over the new limit.");
+  module.def("cache_set_disk_limit", &cache::set_disk_limit, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>(),
+             "The same for the files of compiled code, of all processes together.");
   module.def("cache_plans", &cached_plans,
              "The cached plans, most recently used first: dicts with key, device, nodes, inputs, outputs, kernels, "
              "code_bytes,\nplanned_peak (bytes) and compile_seconds.");

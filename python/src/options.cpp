@@ -37,10 +37,17 @@ std::uint32_t to_limit(PyObject* object, const char* name, std::int64_t smallest
   return static_cast<std::uint32_t>(*value);
 }
 
+bool to_switch(PyObject* object, const char* name) {
+  if (!PyBool_Check(object)) {
+    raise(PyExc_TypeError, "options(): argument '%s' must be bool, not %s", name, Py_TYPE(object)->tp_name);
+  }
+  return object == Py_True;
+}
+
 /// Sets what is not None, all of it or nothing, and returns what those options were before. The GIL makes it one
 /// action.
-nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_nodes,
-                      const nb::object& max_inflight_steps) {
+nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_nodes, const nb::object& max_inflight_steps,
+                      const nb::object& disk_cache) {
   const Options before = options();
   Options after = before;
   nb::dict old;
@@ -56,6 +63,10 @@ nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_node
   if (!max_inflight_steps.is_none()) {
     after.max_inflight_steps = to_limit(max_inflight_steps.ptr(), "max_inflight_steps", 1, (1 << 30) - 1);
     old["max_inflight_steps"] = before.max_inflight_steps;
+  }
+  if (!disk_cache.is_none()) {
+    after.disk_cache = to_switch(disk_cache.ptr(), "disk_cache");
+    old["disk_cache"] = *before.disk_cache;
   }
   set_options(after);
   return old;
@@ -78,7 +89,8 @@ void warn(WarningKind kind, const std::string& message) {
 void bind_options(nb::module_& module) {
   set_warning_handler(warn);
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
-             nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none());
+             nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none(),
+             nb::arg("disk_cache").none() = nb::none());
 }
 
 }  // namespace lento::python

@@ -4,6 +4,7 @@
 #include <lento/tensor.h>
 
 #include "backend/backend.h"
+#include "backend/disk_cache.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/timings.h"
@@ -134,7 +135,10 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << x.t
 // --- options ---
 
 Options options() {
-  return {.max_pending_nodes = max_pending_nodes(), .max_inflight_steps = max_inflight_steps(), .sync = sync_mode()};
+  return {.max_pending_nodes = max_pending_nodes(),
+          .max_inflight_steps = max_inflight_steps(),
+          .sync = sync_mode(),
+          .disk_cache = disk_cache().enabled()};
 }
 
 void set_options(const Options& options) {
@@ -144,6 +148,7 @@ void set_options(const Options& options) {
   if (options.max_inflight_steps < 1) {
     fail<ValueError>("max_inflight_steps is {}; it must be at least 1", options.max_inflight_steps);
   }
+  disk_cache().set_enabled(options.disk_cache.value_or(disk_cache().enabled_at_start()));
   set_max_pending_nodes(options.max_pending_nodes);
   set_max_inflight_steps(options.max_inflight_steps);
   set_sync_mode(options.sync);

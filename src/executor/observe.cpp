@@ -5,6 +5,8 @@
 #include <lento/memory.h>
 #include <lento/metrics.h>
 
+#include "backend/background.h"
+#include "backend/disk_cache.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -48,11 +50,22 @@ namespace cache {
 
 Info info() {
   const PlanCache::Info now = plan_cache().info();
-  return {now.entries, now.bytes, now.limit};
+  let_finish();  // what is compiled counts as kept
+  DiskCache& disk = disk_cache();
+  return {now.entries, now.bytes, now.limit, disk.folder(), disk.enabled() ? disk.bytes() : 0, disk.limit()};
 }
-void clear() { plan_cache().clear(); }
+void clear(bool disk) {
+  plan_cache().clear();
+  if (!disk) return;
+  let_finish();
+  disk_cache().clear();
+}
 bool remove(std::uint64_t key) { return plan_cache().remove(key); }
 void set_limit(std::size_t bytes) { plan_cache().set_limit(bytes); }
+void set_disk_limit(std::size_t bytes) {
+  let_finish();
+  disk_cache().set_limit(bytes);
+}
 
 std::vector<PlanInfo> plans() {
   std::vector<PlanInfo> list;
@@ -155,7 +168,7 @@ std::string report() {
     text += fmt::format("{:<28} {:>10} {:>10} {:>10} {:>10}\n", device.to_string(), use.live, use.cached, use.peak,
                         use.limit == 0 ? "none" : std::to_string(use.limit));
   }
-  const cache::Info plans = cache::info();
+  const PlanCache::Info plans = plan_cache().info();
   text += fmt::format("\n{} plans of {} bytes in the cache, limit {}.\n", plans.entries, plans.bytes, plans.limit);
   return text;
 }

@@ -3,9 +3,11 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/fork.h"
+#include "base/notices.h"
 #include "base/timings.h"
 #include "base/value.h"
 #include "executor/explain.h"
+#include "executor/warn.h"
 #include "executor/workers.h"
 
 #include <algorithm>
@@ -102,6 +104,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     const NoForkNow no_fork;  // the notes of explanations may be made here for the first time
     explain_compile(graph, device, others, rebound);
   }
+  for (const std::string& notice : take_notices()) warn(WarningKind::other, notice);
   // An exception of its own for each thread that waited, with that thread's line.
   if (work->failure) Error::raise(work->failure->kind, complete_message(work->failure->message));
   if (work != mine) count(kHit);

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/ExecutionEngine/SectionMemoryManager.h>
 #include <llvm/IR/LLVMContext.h>
@@ -49,16 +50,18 @@ const llvm::Target& native_target() {
   return *target;
 }
 
+// A level rather than this very processor: object code is kept, and machines that share it differ.
+const char* processor_of(Isa isa) { return isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3"; }
+const char* features_of(Isa isa) { return isa == Isa::avx512 ? "-prefer-256-bit" : ""; }
+
 std::unique_ptr<llvm::TargetMachine> make_machine(Tier tier, Isa isa) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // the same bits, fused into one kernel or not
   const auto level = tier == Tier::zero ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
-  // A level rather than this very processor: object code is kept, and machines that share it differ.
-  const char* processor = isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3";
-  const char* features = isa == Isa::avx512 ? "-prefer-256-bit" : "";
-  std::unique_ptr<llvm::TargetMachine> machine(native_target().createTargetMachine(
-      kTriple, processor, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
-  if (machine == nullptr) fail<BackendError>("cpu: LLVM cannot generate code for {}", processor);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      native_target().createTargetMachine(kTriple, processor_of(isa), features_of(isa), options, llvm::Reloc::PIC_,
+                                          llvm::CodeModel::Small, level, /*JIT=*/true));
+  if (machine == nullptr) fail<BackendError>("cpu: LLVM cannot generate code for {}", processor_of(isa));
   return machine;
 }
 
@@ -238,6 +241,10 @@ std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::v
 
 std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa) {
   return load_object(kernel, compile_object(kernel, tier, isa));
+}
+
+std::string code_target(Isa isa) {
+  return fmt::format("LLVM {} {} {} {}", LLVM_VERSION_STRING, kTriple, processor_of(isa), features_of(isa));
 }
 
 std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa) {

@@ -60,6 +60,10 @@ std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::v
 /// Both.
 std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 
+/// Everything but the kernel and the tier that decides object code: version of LLVM, processor, features. The code runs
+/// on every processor that has the instruction set.
+std::string code_target(Isa isa);
+
 /// For people: the LLVM code before any pass, and the assembly.
 std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());

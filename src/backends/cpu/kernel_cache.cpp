@@ -1,6 +1,7 @@
 #include "backends/cpu/kernel_cache.h"
 
-#include "backends/cpu/improver.h"
+#include "backend/background.h"
+#include "backends/cpu/kernel_files.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fail.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <list>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +23,7 @@ namespace {
 const CounterId kCompile = counter_id("kernel.compile");
 const CounterId kHit = counter_id("kernel.hit");
 const CounterId kTierUp = counter_id("kernel.tierup");
+const CounterId kTierUpFailed = counter_id("kernel.tierup_failed");
 const CounterId kEvict = counter_id("kernel.evict");
 
 constexpr std::size_t kMaxKernels = 4096;
@@ -108,8 +111,18 @@ bool CachedKernel::ensure_compiled() {
   bool now = false;
   std::call_once(compiled_, [this, &now] {
     now = true;
-    count(kCompile);
-    first_ = compile_kernel(kernel_, tier_choice() == TierChoice::only_one ? Tier::one : Tier::zero);
+    const TierChoice choice = tier_choice();
+    // Better code that is on disk is there at once; then there is nothing to improve.
+    if (choice != TierChoice::only_zero) first_ = load_kernel(kernel_, Tier::one);
+    if (first_ != nullptr) {
+      std::call_once(improved_, [] {});
+    } else if (choice != TierChoice::only_one) {
+      first_ = load_kernel(kernel_, Tier::zero);
+    }
+    if (first_ == nullptr) {
+      count(kCompile);
+      first_ = compile_and_keep(kernel_, choice == TierChoice::only_one ? Tier::one : Tier::zero);
+    }
     current_.store(first_.get(), std::memory_order_release);
   });
   return now;
@@ -118,12 +131,19 @@ bool CachedKernel::ensure_compiled() {
 void CachedKernel::note_use() {
   if (uses_.load(std::memory_order_relaxed) > kOften) return;
   if (uses_.fetch_add(1, std::memory_order_relaxed) != kOften || tier_choice() != TierChoice::both) return;
-  improve_later([self = shared_from_this()] { self->improve(); });
+  run_later([self = shared_from_this()] {
+    try {
+      self->improve();
+    } catch (const std::exception&) {
+      count(kTierUpFailed);  // the first code goes on serving
+    }
+  });
 }
 
 void CachedKernel::improve() {
   std::call_once(improved_, [this] {
-    better_ = compile_kernel(kernel_, Tier::one);
+    better_ = load_kernel(kernel_, Tier::one);  // another process may have made it by now
+    if (better_ == nullptr) better_ = compile_and_keep(kernel_, Tier::one);
     current_.store(better_.get(), std::memory_order_release);
     count(kTierUp);
   });

@@ -1,6 +1,6 @@
-// The code of kernels, shared by all programs: a kernel is compiled once, at first quickly, and again with more care
-// when it turns out to run often. Also the switches that help to find a wrong result: LENTO_TIER, LENTO_FUSION,
-// LENTO_FORCE_FALLBACK.
+// The code of kernels, shared by all programs: a kernel is found on disk or compiled once, at first quickly, and again
+// with more care when it turns out to run often. Also the switches that help to find a wrong result: LENTO_TIER,
+// LENTO_FUSION, LENTO_FORCE_FALLBACK.
 #pragma once
 
 #include "backends/cpu/jit.h"
@@ -28,7 +28,8 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   void note_use();
   std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
 
-  /// Compiles the first code if nobody has. True if it did. Throws BackendError; the next call tries again.
+  /// Finds the first code on disk or compiles it, if nobody has. True if it did. Throws BackendError; the next call tries
+  /// again.
   bool ensure_compiled();
   /// Compiles the better code and swaps it in; once.
   void improve();
@@ -47,8 +48,8 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 };
 using KernelRef = std::shared_ptr<CachedKernel>;
 
-/// The compiled code of these kernels; what is missing is compiled on all threads. Counts kernel.compile and
-/// kernel.hit. `compiled` becomes how many were compiled now.
+/// The compiled code of these kernels; what is missing is loaded or compiled on all threads. Counts kernel.compile and
+/// kernel.hit. `compiled` becomes how many were missing.
 std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled);
 
 /// What goes into kernels, and whether ops are fused at all.

@@ -1,0 +1,129 @@
+#include "backend/background.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace lento {
+
+namespace {
+
+constexpr int kNiceness = 10;
+
+using Task = std::function<void()>;
+
+void call(Task task) {
+  try {
+    task();
+  } catch (const std::exception&) {  // nobody waits for it, so there is nobody to tell
+  }
+}
+
+class Background {
+ public:
+  void add(Task task, bool must_run) {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    (must_run ? urgent_ : optional_).push_back(std::move(task));
+    if (must_run) ++urgent_added_;
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {  // no thread: the process's end does what must be done
+    }
+    wake_.notify_one();
+  }
+
+  void let_finish() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t last = urgent_added_;
+    if (!thread_.joinable()) return;
+    ended_.wait(lock, [&] { return urgent_done_ >= last || stopping_; });
+  }
+
+  void stop() {
+    std::thread thread;
+    std::deque<Task> left;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      optional_.clear();
+      left.swap(urgent_);
+      thread.swap(thread_);
+    }
+    wake_.notify_all();
+    ended_.notify_all();
+    if (thread.joinable()) thread.join();
+    for (Task& task : left) call(std::move(task));
+  }
+
+  // Around fork: no task is running, since a compiler in the middle of its work would leave locks behind.
+  void pause() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return !busy_; });
+    lock.release();
+  }
+  void resume() { mutex_.unlock(); }
+
+ private:
+  void work() {
+    // On Linux the priority belongs to the thread.
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopping_ || !urgent_.empty() || !optional_.empty(); });
+      if (stopping_) return;
+      const bool urgent = !urgent_.empty();
+      std::deque<Task>& tasks = urgent ? urgent_ : optional_;
+      Task task = std::move(tasks.front());
+      tasks.pop_front();
+      busy_ = true;
+      lock.unlock();
+      call(std::exchange(task, nullptr));
+      lock.lock();
+      busy_ = false;
+      if (urgent) ++urgent_done_;
+      ended_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;   // a task arrived, or stopping
+  std::condition_variable ended_;  // a task ended, or stopping
+  std::deque<Task> urgent_;        // of finish_later
+  std::deque<Task> optional_;      // of run_later
+  std::uint64_t urgent_added_ = 0;
+  std::uint64_t urgent_done_ = 0;
+  std::thread thread_;
+  bool busy_ = false;
+  bool stopping_ = false;
+};
+
+Background*& background() {
+  static Background* current = [] {
+    std::atexit([] { background()->stop(); });
+    pthread_atfork([] { background()->pause(); }, [] { background()->resume(); },
+                   [] { background() = std::make_unique<Background>().release(); });
+    return new Background;  // never destroyed: programs may end while the process exits
+  }();
+  return current;
+}
+
+}  // namespace
+
+void run_later(std::function<void()> task) { background()->add(std::move(task), false); }
+void finish_later(std::function<void()> task) { background()->add(std::move(task), true); }
+void let_finish() { background()->let_finish(); }
+
+}  // namespace lento
