@@ -1,5 +1,6 @@
-"""The plan cache: a step that was seen before is found here and compiles nothing. What is compiled is also kept on disk,
-where other processes find it: `docs/disk-cache.md`.
+"""The plan cache: a step that was seen before is found here and compiles nothing.
+
+What is compiled is also kept on disk, where other processes find it: `docs/disk-cache.md`.
 
 >>> lento.cache.clear()
 >>> x = lento.ones((3,)) * 2

@@ -413,8 +413,8 @@ DiskCache::FolderRef DiskCache::open_folder(bool make) {
 
 void DiskCache::give_up(bool& flag, const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(flag, false)) return;
-  leave_notice(reason + "; going on without");
+  flag = false;
+  if (!std::exchange(told_, true)) leave_notice(reason + "; going on without");
 }
 
 DiskCache& disk_cache() {

@@ -69,7 +69,7 @@ class DiskCache {
   static int write(const Folder& folder, const std::string& name, Bytes file);
   /// Removes leftovers, and what was used longest ago as long as all are over the limit.
   void tidy(const Folder& folder);
-  /// Clears one of the flags below, and tells the user why, unless that was done before.
+  /// Clears one of the flags below; tells the user why, the first time.
   void give_up(bool& flag, const std::string& reason);
 
   const std::string path_;
@@ -81,6 +81,7 @@ class DiskCache {
   FolderRef open_;
   bool usable_ = true;
   bool writable_ = true;   // false after the first file that could not be written: a disk that is full, or read-only
+  bool told_ = false;      // that one of them is false
   bool counted_ = false;   // whether `known_` means anything
   std::size_t known_ = 0;  // bytes of all files when they were last counted
   std::size_t own_bytes_ = 0;  // that this process stored since then
