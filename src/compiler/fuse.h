@@ -68,6 +68,9 @@ struct Fusion {
 struct FusionOptions {
   bool fuse = true;  // false: every node alone
   std::size_t most_nodes = 60;
+  // Kernels that make up a chain go over tiles of this many elements (compiler/chains.h): large enough that calls cost
+  // nothing, small enough that a few operands stay in the first cache.
+  std::int64_t tile_elements = 2048;
   std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
 };
 

@@ -2,6 +2,7 @@
 // strides, and calls of single ops. What lies where, and for how long, is decided here, before anything runs.
 #pragma once
 
+#include "compiler/chains.h"
 #include "compiler/fuse.h"
 #include "compiler/kernel.h"
 
@@ -41,16 +42,17 @@ struct Step {
 
 /// Where a stored node's value lies while the program runs.
 struct Place {
-  enum class Kind : std::uint8_t { none, output, temporary };
+  enum class Kind : std::uint8_t { none, output, temporary, tile };
   Kind kind = Kind::none;
   std::uint32_t output = 0;  // kind output: which one
-  std::size_t offset = 0;    // kind temporary: in the block of temporaries
+  std::size_t offset = 0;    // kind temporary: in the block of temporaries; kind tile: in a chain's scratch memory
   std::size_t bytes = 0;
 };
 
 struct Schedule {
   std::vector<Kernel> kernels;  // each once
   std::vector<Step> steps;
+  std::vector<Chain> chains;        // in the order of steps
   std::vector<OperandRef> same_as;  // one a node: the stored value that has its elements (Fusion::same_as)
   std::vector<Place> places;        // one a node
   std::size_t temporary_bytes = 0;  // of the block that all temporaries share
@@ -64,6 +66,8 @@ struct Schedule {
 
 /// The graph inputs and stored nodes that a step reads; one that it reads in several ways is there several times.
 std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, const Step& step);
+/// The nodes among them.
+std::vector<std::uint32_t> nodes_read(const Graph& graph, const Schedule& schedule, const Step& step);
 
 Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
 

@@ -19,9 +19,10 @@ struct Scheduled {
   Graph graph;
   Schedule schedule;
 
-  explicit Scheduled(const std::string& text, bool fuse = true) : graph(parse_graph(text)) {
+  explicit Scheduled(const std::string& text, bool fuse = true, std::int64_t tile = 2048) : graph(parse_graph(text)) {
     FusionOptions options;
     options.fuse = fuse;
+    options.tile_elements = tile;
     schedule = make_schedule(graph, kEverything, options);
   }
   const Place& place(std::uint32_t node) const { return schedule.places[node]; }
@@ -135,6 +136,56 @@ TEST(Schedules, ARowThatIsReadAgainAfterAReductionIsOverwrittenLast) {
   const Step& last = it.schedule.steps.back();
   for (const InPlace& pair : last.in_place) EXPECT_EQ(last.operands[pair.result].base, OperandRef::record(4));
   EXPECT_FALSE(it.same_memory(1, 3));
+}
+
+constexpr const char* kLongChain = R"(graph(%in0: float32(8, 8), %in1: float32(64,)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = tanh(%0) : float32(8, 8)
+  %2 = add(%0, %1) : float32(8, 8)
+  %3 = reshape(%in1, shape=[8, 8]) : float32(8, 8)
+  %4 = multiply(%2, %3) : float32(8, 8)
+  return %4
+})";
+
+TEST(Schedules, AChainRunsInTilesAndStoresNothingButItsResult) {
+  const Scheduled it(kLongChain, false, 16);
+  ASSERT_EQ(it.schedule.chains.size(), 1U);
+  EXPECT_EQ(it.schedule.chains[0].first, 0U);
+  EXPECT_EQ(it.schedule.chains[0].last, 3U);
+  EXPECT_EQ(it.schedule.temporary_bytes, 0U);
+  EXPECT_EQ(it.schedule.chains[0].scratch_bytes, 64U);  // one of %0 and %1; the other lies where the result will
+}
+
+TEST(Schedules, SmallTensorsNeedNoTiles) {
+  const Scheduled it(kLongChain, false, 32);
+  EXPECT_TRUE(it.schedule.chains.empty());
+}
+
+TEST(Schedules, AChainEndsWhereElementsAreReadInAnotherOrder) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8)) {
+  %0 = exp(%in0) : float32(8, 8)
+  %1 = tanh(%0) : float32(8, 8)
+  %2 = permute_dims(%1, axes=[1, 0]) : float32(8, 8)
+  %3 = sin(%2) : float32(8, 8)
+  return %3
+})",
+                     false, 4);
+  ASSERT_EQ(it.schedule.chains.size(), 1U);
+  EXPECT_EQ(it.schedule.chains[0].last, 1U);
+  EXPECT_EQ(it.place(1).kind, Place::Kind::temporary);
+}
+
+TEST(Schedules, AChainEndsWhereAPartOfItsResultIsRead) {
+  const Scheduled it(R"(graph(%in0: float32(64,); $0: int64 = 8) {
+  %0 = exp(%in0) : float32(64,)
+  %1 = tanh(%0) : float32(64,)
+  %2 = strided_slice(%1, $0, axes=[0], sizes=[48], steps=[1]) : float32(48,)
+  %3 = sin(%2) : float32(48,)
+  return %3
+})",
+                     false, 4);
+  ASSERT_EQ(it.schedule.chains.size(), 1U);
+  EXPECT_EQ(it.schedule.chains[0].last, 1U);
 }
 
 }  // namespace

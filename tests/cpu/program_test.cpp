@@ -77,6 +77,14 @@ void expect_same(const std::vector<Result>& actual, const std::vector<Result>& e
   }
 }
 
+/// Kernels of a few ops, in tiles of a few elements: what long chains of large tensors become.
+FusionOptions in_tiles() {
+  FusionOptions options;
+  options.most_nodes = 2;
+  options.tile_elements = 3;
+  return options;
+}
+
 TEST(CpuPrograms, BitsDoNotDependOnFusionTierThreadsOrMemory) {
   for (std::uint64_t seed = 0; seed < seed_count(300); ++seed) {
     const RandomGraph random = random_graph(seed, 30);
@@ -88,6 +96,8 @@ TEST(CpuPrograms, BitsDoNotDependOnFusionTierThreadsOrMemory) {
     expect_same(run(fused, random.graph, inputs, false), expected, "fusion", random.graph, fused);
     set_num_threads(2);
     expect_same(run(fused, random.graph, inputs, true), expected, "a second thread, or donation", random.graph, fused);
+    cpu::CpuProgram tiled(random.graph, 0, in_tiles());
+    expect_same(run(tiled, random.graph, inputs, seed % 2 == 0), expected, "tiles", random.graph, tiled);
     if (seed % 10 == 0) {
       fused.improve();
       expect_same(run(fused, random.graph, inputs, true), expected, "the tier", random.graph, fused);

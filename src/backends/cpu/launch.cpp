@@ -6,13 +6,6 @@
 
 namespace lento::cpu {
 
-namespace {
-
-/// What is worth handing to another thread, in elements times instructions: some 10 µs.
-constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
-
-}  // namespace
-
 void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
             std::span<const std::int64_t> sizes, double cost) {
   const std::size_t inner_dims = kernel.form == LoopForm::column ? 2 : 1;

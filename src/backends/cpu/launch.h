@@ -11,6 +11,8 @@ namespace lento::cpu {
 
 /// A vector instruction does an element in about this time, everything counted.
 inline constexpr double kNanosecondsPerInstruction = 0.06;
+/// What is worth handing to another thread, in elements times instructions: some 10 µs.
+inline constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 
 /// Does every point. `sizes` are those of the arguments, `cost` is elements times instructions. Counts as a use of the
 /// code.

@@ -56,7 +56,8 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
   }
   try {
     for (const std::uint32_t result : results) {
-      if (place != nullptr && schedule_.places[result].kind != Place::Kind::none) {
+      const Place::Kind kind = schedule_.places[result].kind;
+      if (place != nullptr && kind != Place::Kind::none && kind != Place::Kind::tile) {
         (*place)(result);
       } else {
         keep(result);

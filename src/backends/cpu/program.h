@@ -32,7 +32,7 @@ class CpuProgram final : public Program {
   void improve();
 
  private:
-  class Run;
+  friend class ProgramRun;
   /// An input in whose memory a result of a kernel may be written.
   struct Donor {
     std::uint32_t input;
@@ -40,12 +40,14 @@ class CpuProgram final : public Program {
   };
 
   void find_donors();
+  bool walked_alike(OperandRef value, std::uint32_t first, std::uint32_t last) const;
 
   Graph graph_;
   std::uint8_t device_;
   Schedule schedule_;
   std::vector<KernelRef> code_;                              // one a kernel of the schedule
   std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none
+  std::vector<std::uint32_t> step_of_;                       // one a node; of views and numbers it means nothing
   std::vector<std::uint32_t> last_use_of_input_;             // the step
   std::vector<std::vector<Donor>> donors_;                   // one a step, the best first
   std::size_t compiled_kernels_ = 0;

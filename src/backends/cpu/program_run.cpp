@@ -1,0 +1,325 @@
+#include "backends/cpu/program_run.h"
+
+#include "backends/cpu/arena.h"
+#include "backends/cpu/launch.h"
+#include "backends/cpu/threads.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op.gen.h"
+#include "ir/op.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace lento::cpu {
+
+namespace {
+
+const CounterId kDonation = counter_id("donation");
+
+constexpr std::size_t kNumberBytes = 16;  // KernelArguments::numbers
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  constexpr std::int64_t kPart = 1 << 18;
+  const auto total = static_cast<std::int64_t>(bytes);
+  parallel_for((total + kPart - 1) / kPart, 4, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin * kPart, static_cast<const std::byte*>(from) + begin * kPart,
+                static_cast<std::size_t>(std::min(total, end * kPart) - begin * kPart));
+  });
+}
+
+}  // namespace
+
+ProgramRun::ProgramRun(const CpuProgram& program, const RunArguments& arguments)
+    : program_(program),
+      graph_(program.graph_),
+      schedule_(program.schedule_),
+      arguments_(arguments),
+      values_(program.graph_.nodes.size()),
+      output_buffers_(program.graph_.outputs.size()),
+      given_(arguments.donated.begin(), arguments.donated.end()) {
+  if (schedule_.temporary_bytes != 0) block_ = allocate_cpu(schedule_.temporary_bytes, program.device_);
+}
+
+void ProgramRun::run() {
+  auto chain = schedule_.chains.begin();
+  std::uint32_t s = 0;
+  while (s < schedule_.steps.size()) {
+    const Step& step = schedule_.steps[s];
+    std::uint32_t last = s;
+    if (chain != schedule_.chains.end() && chain->first == s) last = (chain++)->last;
+    if (step.is_kernel) {
+      run_kernels(s, last);
+    } else if (program_.library_[s] == nullptr || !run_library(s, step)) {
+      take_updated(s, step);
+      run_alone(s, s);
+    }
+    s = last + 1;
+  }
+  hand_out();
+}
+
+void ProgramRun::hand_out() const {
+  for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+    const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
+    Value& output = *arguments_.outputs[k];
+    if (stored.kind() == OperandRef::Kind::leaf) {
+      const Value& input = *arguments_.inputs[stored.index()];
+      output.failure = input.failure;
+      if (!input.failure) output.buffer = input.buffer;
+      continue;
+    }
+    const NodeValue& value = values_[stored.index()];
+    output.failure = value.failure;
+    if (!value.failure) output.buffer = value.buffer;
+  }
+}
+
+// --- values ---
+
+bool ProgramRun::failed(OperandRef operand) const {
+  operand = schedule_.home(operand);
+  if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(arguments_.inputs[operand.index()]->failure);
+  return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
+}
+
+std::byte* ProgramRun::address(OperandRef operand) const {
+  operand = schedule_.home(operand);
+  if (operand.kind() == OperandRef::Kind::leaf) {
+    return static_cast<std::byte*>(arguments_.inputs[operand.index()]->buffer->data());
+  }
+  return static_cast<std::byte*>(values_[operand.index()].data);
+}
+
+void ProgramRun::place(std::uint32_t node) {
+  const Place& place = schedule_.places[node];
+  NodeValue& value = values_[node];
+  value.failure.reset();
+  if (place.kind == Place::Kind::output) {
+    BufferRef& buffer = output_buffers_[place.output];
+    if (!buffer) buffer = allocate_cpu(place.bytes, program_.device_);
+    value.buffer = buffer;
+    value.data = buffer->data();
+  } else {
+    value.data = temporary(place);
+  }
+}
+
+std::byte* ProgramRun::temporary(const Place& place) const {
+  // Without a block there are only empty ones, but an address that is not null means "computed".
+  static std::byte empty[64];
+  return block_ ? static_cast<std::byte*>(block_->data()) + place.offset : empty;
+}
+
+const std::byte* ProgramRun::expected_address(std::uint32_t node) const {
+  const Place& place = schedule_.places[node];
+  if (place.kind == Place::Kind::temporary) return temporary(place);
+  if (place.kind == Place::Kind::tile || !output_buffers_[place.output]) return nullptr;
+  return static_cast<const std::byte*>(output_buffers_[place.output]->data());
+}
+
+void ProgramRun::poison(const Step& step, const Error& error) {
+  for (const std::uint32_t node : step.nodes) {
+    values_[node] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[node])};
+  }
+}
+
+std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& starts) const {
+  std::int64_t total = 0;
+  for (const DynamicStart& start : starts) {
+    const std::int64_t first = arguments_.scalars[start.number].value.to<std::int64_t>();
+    const std::int64_t last = first + (start.size - 1) * start.step;
+    if (start.size > 0 && (std::min(first, last) < 0 || std::max(first, last) >= start.extent)) return std::nullopt;
+    total += first * start.stride;
+  }
+  return total;
+}
+
+// --- steps ---
+
+void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
+  if (!find_operands(first, last)) {
+    // Only what depends on the failure may be poisoned: each node for itself finds out.
+    run_alone(first, last);
+    return;
+  }
+  for (std::uint32_t s = first; s <= last; ++s) take_donated(program_.donors_[s]);
+  try {
+    bind(first, last);
+  } catch (const Error& error) {
+    for (std::uint32_t s = first; s <= last; ++s) poison(schedule_.steps[s], error);
+    return;
+  }
+  const Step& step = schedule_.steps[first];
+  if (first == last) {
+    launch(schedule_.kernels[step.kernel], *links_[0].code, links_[0].arguments, step.sizes, step.cost);
+    return;
+  }
+  double cost = 0;
+  for (std::uint32_t s = first; s <= last; ++s) cost += schedule_.steps[s].cost;
+  const auto chain = std::ranges::find(schedule_.chains, first, &Chain::first);
+  launch_chain(links_, tile_operands_, *chain, step.sizes[0], cost);
+}
+
+bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
+  addresses_.clear();
+  for (std::uint32_t s = first; s <= last; ++s) {
+    const Step& step = schedule_.steps[s];
+    const Kernel& kernel = schedule_.kernels[step.kernel];
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const StepOperand& operand = step.operands[i];
+      addresses_.push_back(nullptr);
+      // What the chain itself makes is there when it is needed.
+      const bool made_here =
+          kernel.operands[i].output || (s != first && operand.base.kind() == OperandRef::Kind::record &&
+                                        program_.step_of_[operand.base.index()] >= first);
+      if (made_here) continue;
+      const std::optional<std::int64_t> moved = failed(operand.base) ? std::nullopt : offset(operand.starts);
+      if (!moved) return false;
+      addresses_.back() = address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
+    }
+  }
+  return true;
+}
+
+void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
+  links_.clear();
+  tile_operands_.clear();
+  numbers_.clear();
+  std::size_t total = 0;
+  for (std::uint32_t s = first; s <= last; ++s) total += schedule_.steps[s].numbers.size();
+  numbers_.resize(total * kNumberBytes);
+  std::byte* number = numbers_.data();
+  void** addresses = addresses_.data();
+  for (std::uint32_t s = first; s <= last; ++s) {
+    const Step& step = schedule_.steps[s];
+    const Kernel& kernel = schedule_.kernels[step.kernel];
+    const std::byte* const numbers = number;
+    for (std::size_t i = 0; i < step.numbers.size(); ++i, number += kNumberBytes) {
+      arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], number);
+    }
+    const std::size_t first_tile = tile_operands_.size();
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const OperandRef base = step.operands[i].base;
+      if (addresses[i] != nullptr) continue;
+      if (base.kind() == OperandRef::Kind::record && schedule_.places[base.index()].kind == Place::Kind::tile) {
+        tile_operands_.push_back(
+            {static_cast<std::uint32_t>(i), schedule_.places[base.index()].offset, size_of(kernel.operands[i].dtype)});
+        continue;
+      }
+      if (kernel.operands[i].output) place(base.index());
+      addresses[i] = address(base);
+    }
+    links_.push_back({program_.code_[step.kernel].get(),
+                      {step.sizes.data(), addresses, step.strides.data(), numbers},
+                      step.operands.size(),
+                      tile_operands_.size() - first_tile});
+    addresses += step.operands.size();
+  }
+}
+
+bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
+  const std::uint32_t node = step.nodes[0];
+  const Record& record = graph_.nodes[node];
+  const std::span<const OperandRef> operands = graph_.operands(record);
+  addresses_.assign(operands.size(), nullptr);
+  call_numbers_.assign(operands.size(), nullptr);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].kind() == OperandRef::Kind::scalar) {
+      call_numbers_[i] = &arguments_.scalars[operands[i].index()];
+      continue;
+    }
+    const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
+    if (failed(base)) return false;
+    addresses_[i] = address(base);
+    if (step.views.empty()) continue;
+    const std::optional<std::int64_t> moved = offset(step.views[i].starts);
+    if (!moved) return false;
+    addresses_[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
+  }
+  take_updated(number, step);
+  try {
+    results_.assign(info(record.op).result_count, nullptr);
+    for (const std::uint32_t result : step.nodes) {
+      place(result);
+      results_[result == node ? 0 : graph_.nodes[result].result_index] = values_[result].data;
+    }
+    if (updates_first_operand(record.op) && results_[0] != addresses_[0]) {
+      copy_bytes(results_[0], addresses_[0], byte_size(record));
+    }
+    program_.library_[number]->run({addresses_, call_numbers_, results_});
+  } catch (const Error& error) {
+    poison(step, error);
+  }
+  return true;
+}
+
+void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
+  NodeRunner runner(graph_, schedule_, arguments_, values_, program_.device_);
+  for (std::uint32_t s = first; s <= last; ++s) {
+    const Step& step = schedule_.steps[s];
+    try {
+      if (step.is_kernel) keep_overwritten(step);
+    } catch (const Error& error) {
+      poison(step, error);
+      continue;
+    }
+    for (const std::uint32_t node : step.nodes) {
+      if (graph_.nodes[node].op == Op::result) continue;
+      runner.run_placed(node, [this](std::uint32_t stored) { place(stored); });
+    }
+  }
+}
+
+void ProgramRun::keep_overwritten(const Step& step) {
+  for (const InPlace& pair : step.in_place) {
+    const OperandRef from = step.operands[pair.operand].base;
+    const std::uint32_t result = step.operands[pair.result].base.index();
+    if (from.kind() != OperandRef::Kind::record || failed(from) || address(from) == nullptr) continue;
+    if (address(from) != expected_address(result)) continue;
+    NodeValue& value = values_[from.index()];
+    const std::size_t bytes = byte_size(graph_.nodes[from.index()]);
+    BufferRef copy = allocate_cpu(bytes, program_.device_);
+    std::memcpy(copy->data(), value.data, bytes);
+    value.data = copy->data();
+    value.buffer = std::move(copy);
+  }
+}
+
+// --- donation ---
+
+void ProgramRun::take_donated(const std::vector<Donor>& donors) {
+  for (const Donor& donor : donors) {
+    const Place& place = schedule_.places[donor.node];
+    if (place.kind != Place::Kind::output || given_[donor.input] == 0 || output_buffers_[place.output]) continue;
+    give(donor.input, place);
+  }
+}
+
+void ProgramRun::take_updated(std::uint32_t number, const Step& step) {
+  const Record& record = graph_.nodes[step.nodes[0]];
+  if (!updates_first_operand(record.op)) return;
+  const OperandRef operand = schedule_.home(graph_.operands(record)[0]);
+  if (operand.kind() == OperandRef::Kind::record) {
+    if (address(operand) == expected_address(step.nodes[0])) count(kDonation);
+    return;
+  }
+  const Place& place = schedule_.places[step.nodes[0]];
+  const std::uint32_t input = operand.index();
+  const std::vector<OperandRef> operands = reads(graph_, schedule_, step);
+  const bool read_twice = std::ranges::count(operands, operand) > 1;
+  if (place.kind != Place::Kind::output || given_[input] == 0 || read_twice ||
+      program_.last_use_of_input_[input] != number || output_buffers_[place.output]) {
+    return;
+  }
+  give(input, place);
+}
+
+void ProgramRun::give(std::uint32_t input, const Place& place) {
+  given_[input] = 0;
+  output_buffers_[place.output] = arguments_.inputs[input]->buffer;
+  count(kDonation);
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,78 @@
+// One run of a program: where every value lies, and which of them failed.
+#pragma once
+
+#include "backends/cpu/launch_chain.h"
+#include "backends/cpu/node_runner.h"
+#include "backends/cpu/program.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lento::cpu {
+
+class ProgramRun {
+ public:
+  ProgramRun(const CpuProgram& program, const RunArguments& arguments);
+  void run();
+
+ private:
+  using Donor = CpuProgram::Donor;
+
+  // --- values ---
+
+  bool failed(OperandRef operand) const;
+  std::byte* address(OperandRef operand) const;
+  /// Gives a node that is about to be computed its memory.
+  void place(std::uint32_t node);
+  /// Where a temporary lies.
+  std::byte* temporary(const Place& place) const;
+  /// Where a node's value will lie; null when that is not known yet.
+  const std::byte* expected_address(std::uint32_t node) const;
+  void poison(const Step& step, const Error& error);
+  /// How far the starts move a view, in elements; nothing when a position lies outside.
+  std::optional<std::int64_t> offset(const std::vector<DynamicStart>& starts) const;
+  void hand_out() const;
+
+  // --- steps ---
+
+  /// Runs a kernel, or all of a chain of kernels.
+  void run_kernels(std::uint32_t first, std::uint32_t last);
+  /// Where the operands of the kernels lie that come from outside; false when one of them failed.
+  bool find_operands(std::uint32_t first, std::uint32_t last);
+  /// Gives the results memory and makes the operands of the links complete.
+  void bind(std::uint32_t first, std::uint32_t last);
+  /// False when something it reads has failed; then the reference kernel's way finds out what.
+  bool run_library(std::uint32_t number, const Step& step);
+  /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
+  void run_alone(std::uint32_t first, std::uint32_t last);
+  /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.
+  void keep_overwritten(const Step& step);
+
+  // --- donation ---
+
+  /// Results of a kernel take the memory of inputs that nobody needs any more.
+  void take_donated(const std::vector<Donor>& donors);
+  /// An update of an input that nobody else needs happens in that input's memory.
+  void take_updated(std::uint32_t number, const Step& step);
+  void give(std::uint32_t input, const Place& place);
+
+  const CpuProgram& program_;
+  const Graph& graph_;
+  const Schedule& schedule_;
+  const RunArguments& arguments_;
+  std::vector<NodeValue> values_;          // one a node
+  std::vector<BufferRef> output_buffers_;  // one an output
+  std::vector<std::uint8_t> given_;        // one an input: its memory may still be taken
+  BufferRef block_;                        // of temporaries
+  // Arguments of what runs next.
+  std::vector<void*> addresses_;
+  std::vector<std::byte> numbers_;
+  std::vector<TileOperand> tile_operands_;
+  std::vector<ChainLink> links_;
+  std::vector<const ScalarArgument*> call_numbers_;
+  std::vector<void*> results_;
+};
+
+}  // namespace lento::cpu

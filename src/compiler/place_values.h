@@ -1,0 +1,14 @@
+// Where values lie while a program runs: what shares memory with what, and where everything else goes.
+#pragma once
+
+#include "compiler/schedule.h"
+
+namespace lento {
+
+/// Finds the results of each kernel that may take the place of an operand: Step::in_place.
+void find_in_place(const Graph& graph, Schedule& schedule);
+
+/// Gives every stored value a place. Needs the steps in order, in_place and chains.
+void place_values(const Graph& graph, Schedule& schedule);
+
+}  // namespace lento
