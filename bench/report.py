@@ -117,7 +117,7 @@ def table(results: dict[str, Any]) -> str:
     judged = [target["met"] for row in results["cases"] for target in row["targets"] if target["met"] is not None]
     text.append(f"{sum(judged)} of {len(judged)} targets met")
     if gaps:
-        text.append("–: the library has no such operation, or keeps no code on disk")
+        text.append("–: the library has no such operation, compiles nothing, or keeps no code on disk")
     return "\n".join(text + failures)
 
 
@@ -159,13 +159,13 @@ def chart(results: dict[str, Any], folder: Path) -> list[Path]:
     axes.axvline(1, color="black", linewidth=1, zorder=2)
     axes.set_xscale("log")
     axes.set_yticks(range(len(rows)), [row["title"] for row in rows])
-    axes.invert_yaxis()
     axes.grid(axis="x", color="#dddddd", zorder=0)
     axes.set_xlabel("time / Lento's time (right of the line Lento is faster; bar: the best peer)")
     axes.set_title(
         f"Lento beside its peers, {results['machine']['cpu']}, {results['machine']['threads']} threads, float32"
     )
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=8, frameon=False, fontsize=8)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    figure.legend(loc="outside lower center", ncols=8, frameon=False, fontsize=8)
     paths = [folder / "bench.png", folder / "bench.svg"]
     for path in paths:
         figure.savefig(path, dpi=130)

@@ -14,11 +14,13 @@ static void triad(float* a, const float* b, const float* c, float s, size_t n) {
 #if defined(__AVX512F__)
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < n; i += 16)
-    _mm512_stream_ps(a + i, _mm512_add_ps(_mm512_load_ps(b + i), _mm512_mul_ps(_mm512_set1_ps(s), _mm512_load_ps(c + i))));
+    _mm512_stream_ps(a + i,
+                     _mm512_add_ps(_mm512_load_ps(b + i), _mm512_mul_ps(_mm512_set1_ps(s), _mm512_load_ps(c + i))));
 #elif defined(__AVX__)
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < n; i += 8)
-    _mm256_stream_ps(a + i, _mm256_add_ps(_mm256_load_ps(b + i), _mm256_mul_ps(_mm256_set1_ps(s), _mm256_load_ps(c + i))));
+    _mm256_stream_ps(a + i,
+                     _mm256_add_ps(_mm256_load_ps(b + i), _mm256_mul_ps(_mm256_set1_ps(s), _mm256_load_ps(c + i))));
 #else
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < n; ++i) a[i] = b[i] + s * c[i];

@@ -34,6 +34,8 @@ class Peer:
 
     # What the library's users would index with.
     index_type: Any = np.int64
+    # Whether the first call of a function is another thing than the second one.
+    compiles = True
     # Whether a second process finds on disk what a first one has compiled.
     keeps_code = False
 

@@ -38,8 +38,7 @@ class Lento(Peer):
         return x
 
     def wait(self, result: Any) -> None:
-        lento.eval(result)
-        lento.wait()
+        lento.step(wait=True)
 
     def numpy(self, result: Any) -> np.ndarray:
         return result.numpy()

@@ -12,6 +12,7 @@ from . import Peer
 
 
 class Torch(Peer):
+    compiles = False
     exp = staticmethod(torch.exp)
     tanh = staticmethod(torch.tanh)
     sqrt = staticmethod(torch.sqrt)
@@ -58,6 +59,7 @@ class Torch(Peer):
 
 
 class TorchCompile(Torch):
+    compiles = True
     keeps_code = True
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +69,8 @@ class TorchCompile(Torch):
 
 
 class TorchLazy(Torch):
+    compiles = True
+
     def __init__(self, threads: int) -> None:
         import torch._lazy
         import torch._lazy.ts_backend
