@@ -125,7 +125,7 @@ def write(results: dict[str, Any], folder: Path) -> list[Path]:
     """The JSON file, the table, and the chart where matplotlib is there; returns what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "bench.json", folder / "bench.md"]
-    paths[0].write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    paths[0].write_text(json.dumps(results, ensure_ascii=False) + "\n")
     paths[1].write_text(table(results) + "\n")
     try:
         return paths + chart(results, folder)

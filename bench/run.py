@@ -31,7 +31,7 @@ from workers import Process
 HERE = Path(__file__).parent
 # A burst of calls of one peer; then it is the next one's turn.
 BURST_SECONDS = 0.2
-BURST_CALLS = 2000
+BURST_CALLS = 400
 # Threads of the last peer that still spin for work fall asleep meanwhile.
 PAUSE_SECONDS = 0.02
 # A peer that has used this much time at a case takes part in no further round.
