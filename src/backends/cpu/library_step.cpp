@@ -135,6 +135,10 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
     case Op::convolution_input_grad:
     case Op::convolution_weight_grad:
       return make_convolution_step(graph, step);
+    case Op::fft_c2c:
+    case Op::fft_r2c:
+    case Op::fft_c2r:
+      return make_fft_step(graph, step);
     default:
       return nullptr;
   }

@@ -33,5 +33,6 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
 // The families, each in the file of its name.
 std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu
