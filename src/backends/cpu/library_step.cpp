@@ -139,6 +139,15 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
     case Op::fft_r2c:
     case Op::fft_c2r:
       return make_fft_step(graph, step);
+    case Op::cholesky_factor:
+    case Op::qr_factor:
+    case Op::svd_factor:
+    case Op::eigh_factor:
+    case Op::eig_factor:
+    case Op::lu_factor:
+    case Op::linear_solve:
+    case Op::triangular_solve:
+      return make_linalg_step(graph, step);
     default:
       return nullptr;
   }

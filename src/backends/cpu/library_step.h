@@ -34,5 +34,6 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
 std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_linalg_step(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu

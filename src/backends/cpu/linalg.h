@@ -1,0 +1,20 @@
+// Factorisations and solvers on the CPU: LAPACK, by the reference backend's kernels, the matrices of a batch on several
+// threads; triangular systems by BLAS.
+//
+// Each matrix is computed by one thread, so that the bits do not depend on how many there are.
+#pragma once
+
+#include "backends/cpu/library_step.h"
+#include "ir/attrs.h"
+#include "ir/op.gen.h"
+#include "ir/shape_table.h"
+
+#include <memory>
+#include <vector>
+
+namespace lento::cpu {
+
+/// An op of the family linalg on operands of these shapes and types.
+std::unique_ptr<const LibraryStep> make_linalg_step(Op op, AttrsId attrs, std::vector<Meta> operands);
+
+}  // namespace lento::cpu
