@@ -198,6 +198,14 @@ std::vector<std::uint8_t> roots_in(const Tape& tape, std::span<TensorState* cons
   return roots;
 }
 
+/// True when these are all that is live in the tape, so that to evaluate them is a step.
+bool are_all(Tape& tape, std::span<TensorState* const> states) {
+  const TapeGuard guard(tape);
+  if (states.size() < tape.live()) return false;
+  const std::vector<std::uint8_t> roots = roots_in(tape, states);
+  return static_cast<std::size_t>(std::ranges::count(roots, 1)) == tape.live();
+}
+
 void allow_trimming(Tape& tape) {
   const TapeGuard guard(tape);
   tape.trim_again_at = 0;
@@ -246,7 +254,9 @@ std::vector<Launched> evaluate(std::span<TensorState* const> states) {
     if (tape == nullptr) continue;
     wait_for_room(tape->device);
     // All that are pending in the same tape go together. One may become ready while we wait for the lock.
-    CompletionRef run = evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); });
+    CompletionRef run = are_all(*tape, states)
+                            ? evaluate_all(*tape)
+                            : evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); });
     if (run) launched.push_back({tape->device, std::move(run)});
   }
   return launched;
