@@ -13,7 +13,7 @@ namespace {
 
 bool is_reduction(Op op) {
   return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_max || op == Op::reduce_min ||
-         op == Op::reduce_any || op == Op::reduce_all;
+         op == Op::reduce_any || op == Op::reduce_all || op == Op::arg_max || op == Op::arg_min;
 }
 
 /// Axes and keepdims of any of the reductions; their attributes have one form.
@@ -38,6 +38,14 @@ ReduceSumAttrs reduction_attrs(const Record& node) {
     case Op::reduce_all: {
       const auto attrs = decode_reduce_all(node.attrs);
       return {attrs.axes, attrs.keepdims};
+    }
+    case Op::arg_max: {
+      const auto attrs = decode_arg_max(node.attrs);
+      return {Ints{attrs.axis}, attrs.keepdims};
+    }
+    case Op::arg_min: {
+      const auto attrs = decode_arg_min(node.attrs);
+      return {Ints{attrs.axis}, attrs.keepdims};
     }
     default:
       return decode_reduce_sum(node.attrs);

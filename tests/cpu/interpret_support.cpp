@@ -85,6 +85,19 @@ class Interpreter {
         for (std::int64_t k = 0; k < count; ++k) found |= reference::is_nonzero(load(k)) == wanted;
         return give(found == wanted);
       }
+      if (i.op == Op::arg_max || i.op == Op::arg_min) {
+        if constexpr (!reference::Complex<T>) {
+          std::int64_t best = 0;
+          for (std::int64_t k = 1; k < count; ++k) {
+            const auto current = load(best);
+            const auto candidate = load(k);
+            const bool better = i.op == Op::arg_max ? candidate > current : candidate < current;
+            if (!reference::is_nan(current) && (reference::is_nan(candidate) || better)) best = k;
+          }
+          give(best);
+        }
+        return;
+      }
       const auto with = [&](auto combine, int empty) {
         give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reference::reduce_in_order(count, load, combine)));
       };

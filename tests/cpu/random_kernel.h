@@ -45,6 +45,7 @@ struct KernelChoice {
   std::size_t steps = 8;      // operations
   std::int64_t length = 100;  // of the last dimension, or of the reduced one
   Values values = Values::special;
+  bool crossed = false;         // a map with operands whose neighbours in memory are in neighbouring rows
   bool with_functions = false;  // also ops whose results differ between backends: exp, sin, …
 };
 

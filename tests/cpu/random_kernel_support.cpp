@@ -106,12 +106,25 @@ T random_element(Random& random, Values values) {
   }
 }
 
+constexpr Op kReductions[] = {Op::reduce_sum, Op::reduce_prod, Op::reduce_max, Op::reduce_min,
+                              Op::reduce_any, Op::reduce_all,  Op::arg_max,    Op::arg_min};
+
+bool needs_elements(Op op) {
+  return op == Op::reduce_max || op == Op::reduce_min || op == Op::arg_max || op == Op::arg_min;
+}
+
+DType reduced_dtype(Op op, DType dtype) {
+  if (op == Op::reduce_any || op == Op::reduce_all) return DType::bool_;
+  return op == Op::arg_max || op == Op::arg_min ? DType::int64 : dtype;
+}
+
 /// Builds the body step by step; every value that nothing has used yet is stored in the end.
 class Builder {
  public:
   Builder(Random& random, const KernelChoice& choice) : random_(random), choice_(choice) {
     kernel_.form = choice.form;
-    kernel_.dims = static_cast<std::uint8_t>(below(random, 3) + (choice.form == LoopForm::column ? 2 : 1));
+    const bool two = choice.form == LoopForm::column || choice.crossed;
+    kernel_.dims = static_cast<std::uint8_t>(below(random, 3) + (two ? 2 : 1));
   }
 
   Kernel build() {
@@ -119,7 +132,7 @@ class Builder {
       KernelOperandInfo operand;
       operand.dtype = choice_.dtypes[j];
       operand.inner = static_cast<InnerStride>(below(random_, 3));
-      if (j == 0) operand.inner = below(random_, 4) == 0 ? InnerStride::any : InnerStride::one;
+      if (j == 0) operand.inner = choice_.crossed || below(random_, 4) == 0 ? InnerStride::any : InnerStride::one;
       if (kernel_.form == LoopForm::row) operand.moves = operand.inner != InnerStride::zero;
       if (kernel_.form == LoopForm::column) operand.moves = j == 0 || below(random_, 4) != 0;
       kernel_.operands.push_back(operand);
@@ -195,13 +208,12 @@ class Builder {
     }
     const std::uint16_t from = elements[below(random_, elements.size())];
     const DType dtype = kernel_.body[from].dtype;
-    Op op = static_cast<Op>(static_cast<std::size_t>(Op::reduce_sum) + below(random_, 6));
+    Op op = kReductions[below(random_, std::size(kReductions))];
     if (!cpu::supports(op, dtype)) op = Op::reduce_sum;
     // There is no largest of no elements; bools have no sum.
-    if (choice_.length == 0 && (op == Op::reduce_max || op == Op::reduce_min)) op = Op::reduce_any;
+    if (choice_.length == 0 && needs_elements(op)) op = Op::reduce_any;
     if (is_bool(dtype) && (op == Op::reduce_sum || op == Op::reduce_prod)) op = Op::reduce_all;
-    const bool to_bool = op == Op::reduce_any || op == Op::reduce_all;
-    add({Kind::reduce, op, to_bool ? DType::bool_ : dtype, 1, 0, {from}});
+    add({Kind::reduce, op, reduced_dtype(op, dtype), 1, 0, {from}});
   }
 
   void store_unused() {
@@ -228,7 +240,7 @@ class Builder {
 };
 
 /// Strides of one operand, innermost first, and the memory they need.
-void lay_out(Random& random, KernelCall& call, std::size_t j, Values values) {
+void lay_out(Random& random, KernelCall& call, std::size_t j, Values values, bool crossed) {
   const Kernel& kernel = call.kernel;
   const KernelOperandInfo& operand = kernel.operands[j];
   const std::size_t dims = kernel.dims;
@@ -245,6 +257,13 @@ void lay_out(Random& random, KernelCall& call, std::size_t j, Values values) {
     if (!innermost && below(random, 3) == 0) next += 5;
     const bool may_turn = !innermost || operand.inner == InnerStride::any;
     if (may_turn && below(random, 3) == 0) strides[d] = -strides[d];
+  }
+  if (crossed && !operand.output && operand.inner == InnerStride::any && below(random, 4) != 0) {
+    strides.assign(dims, 0);
+    strides[dims - 2] = 1;
+    strides[dims - 1] = std::max<std::int64_t>(call.sizes[dims - 2], 2) + static_cast<std::int64_t>(below(random, 3));
+    if (dims > 2) strides[dims - 3] = strides[dims - 1] * call.sizes[dims - 1];
+    if (below(random, 4) == 0) strides[dims - 1] = -strides[dims - 1];
   }
   std::int64_t start = kGuard, extent = 1;
   for (std::size_t d = 0; d < dims; ++d) {
@@ -265,8 +284,8 @@ void lay_out(Random& random, KernelCall& call, std::size_t j, Values values) {
 }
 
 /// Memory and numbers for a kernel whose sizes are known.
-void fill(Random& random, KernelCall& call, Values values) {
-  for (std::size_t j = 0; j < call.kernel.operands.size(); ++j) lay_out(random, call, j, values);
+void fill(Random& random, KernelCall& call, Values values, bool crossed = false) {
+  for (std::size_t j = 0; j < call.kernel.operands.size(); ++j) lay_out(random, call, j, values, crossed);
   call.numbers.resize(16 * call.kernel.numbers.size());
   for (std::size_t n = 0; n < call.kernel.numbers.size(); ++n) {
     dispatch(call.kernel.numbers[n], [&]<class T>() {
@@ -330,7 +349,10 @@ KernelCall call_of(Random& random, Kernel kernel, const KernelChoice& choice) {
   if (choice.form == LoopForm::column) {
     call.sizes[dims - 1] = choice.length > 1000 ? 3 : 1 + static_cast<std::int64_t>(below(random, 40));
   }
-  fill(random, call, choice.values);
+  if (choice.crossed) {
+    for (std::size_t d = dims - 2; d < dims; ++d) call.sizes[d] = 1 + static_cast<std::int64_t>(below(random, 70));
+  }
+  fill(random, call, choice.values, choice.crossed);
   return call;
 }
 
@@ -347,14 +369,14 @@ KernelCall every_reduction(Random& random, const KernelChoice& choice) {
   kernel.dims = choice.form == LoopForm::column ? 3 : 2;
   kernel.operands.push_back({dtype, InnerStride::one, true, false});
   kernel.body.push_back({Kind::load, {}, dtype, 0, 0, {}});
-  for (const Op op :
-       {Op::reduce_sum, Op::reduce_prod, Op::reduce_max, Op::reduce_min, Op::reduce_any, Op::reduce_all}) {
-    const bool to_bool = op == Op::reduce_any || op == Op::reduce_all;
-    const bool of_order = op == Op::reduce_max || op == Op::reduce_min;
-    if (!cpu::supports(op, dtype) || (is_bool(dtype) && !to_bool) || (choice.length == 0 && of_order)) continue;
+  for (const Op op : kReductions) {
+    const bool takes_bool = op >= Op::reduce_any && op <= Op::arg_min;
+    if (!cpu::supports(op, dtype) || (is_bool(dtype) && !takes_bool) || (choice.length == 0 && needs_elements(op))) {
+      continue;
+    }
     const auto at = static_cast<std::uint16_t>(kernel.body.size());
     const auto index = static_cast<std::uint16_t>(kernel.operands.size());
-    const DType result = to_bool ? DType::bool_ : dtype;
+    const DType result = reduced_dtype(op, dtype);
     const InnerStride inner = choice.form == LoopForm::row ? InnerStride::zero : InnerStride::one;
     kernel.operands.push_back({result, inner, false, true});
     kernel.body.push_back({Kind::reduce, op, result, 1, 0, {0}});

@@ -4,8 +4,10 @@
 
 #include "backends/cpu/emitter.h"
 #include "backends/cpu/kernel_generator.h"
+#include "backends/reference/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -17,7 +19,7 @@ using Kind = Instruction::Kind;
 
 KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& kernel, const CodeStyle& style)
     : kernel_(kernel),
-      compact_(style.compact),
+      style_(style),
       b_(builder),
       emitter_(builder, style.lanes),
       rows_(row_values(kernel)),
@@ -28,21 +30,20 @@ void KernelGenerator::run(Value* frame) {
   read_frame(frame);
   find_levels();
   if (kernel_.form != LoopForm::map) find_kept();
+  bases_.resize(kernel_.operands.size());
+  tiles_.resize(kernel_.operands.size(), nullptr);
   emit_where([&](std::size_t at) { return levels_[at] == 0; }, {});
+  if (kernel_.form == LoopForm::map) return map_rows();
   loop(b_.getInt64(0), rows_count_, b_.getInt64(1), [&](Value* row) {
-    bases_.resize(kernel_.operands.size());
-    for (std::size_t j = 0; j < bases_.size(); ++j) {
-      bases_[j] = b_.CreatePtrAdd(addresses_[j], b_.CreateMul(row, row_strides_[j]));
-    }
-    switch (kernel_.form) {
-      case LoopForm::map:
-        return map_row();
-      case LoopForm::row:
-        return reduce_row();
-      case LoopForm::column:
-        return reduce_columns();
-    }
+    go_to_row(row);
+    kernel_.form == LoopForm::row ? reduce_row() : reduce_columns();
   });
+}
+
+void KernelGenerator::go_to_row(Value* row) {
+  for (std::size_t j = 0; j < bases_.size(); ++j) {
+    bases_[j] = b_.CreatePtrAdd(addresses_[j], b_.CreateMul(row, row_strides_[j]));
+  }
 }
 
 void KernelGenerator::read_frame(Value* frame) {
@@ -61,7 +62,18 @@ void KernelGenerator::read_frame(Value* frame) {
   numbers_ = field(pointer, offsetof(CallFrame, numbers));
   rows_count_ = field(word, offsetof(CallFrame, rows));
   count_ = field(word, offsetof(CallFrame, count));
-  reduced_ = kernel_.form == LoopForm::column ? field(word, offsetof(CallFrame, reduced)) : count_;
+  const auto flag = [&](std::size_t offset) { return b_.CreateICmpNE(field(word, offset), b_.getInt64(0)); };
+  if (style_.stream) stream_ = flag(offsetof(CallFrame, stream));
+  if (kernel_.form != LoopForm::map) {
+    reduced_begin_ = field(word, offsetof(CallFrame, reduced_begin));
+    reduced_end_ = field(word, offsetof(CallFrame, reduced_end));
+    has_blocks_ = b_.CreateICmpSGT(b_.CreateSub(reduced_end_, reduced_begin_), b_.getInt64(reference::kReductionBlock));
+    first_pass_ = field(word, offsetof(CallFrame, first_pass));
+    end_pass_ = field(word, offsetof(CallFrame, end_pass));
+    store_rows_ = flag(offsetof(CallFrame, store_rows));
+    results_ = field(pointer, offsetof(CallFrame, results));
+    result_stride_ = field(word, offsetof(CallFrame, result_stride));
+  }
   for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
     addresses_.push_back(element(pointer, addresses, j));
     row_strides_.push_back(element(word, row_strides, j));
@@ -143,14 +155,23 @@ void KernelGenerator::when(Value* condition, const std::function<void()>& body) 
 
 void KernelGenerator::vectors(Value* begin, Value* end, const std::function<void(const Point&)>& body) {
   const std::uint64_t lanes = emitter_.lanes();
-  if (compact_) {
+  if (style_.compact) {
     return loop(begin, end, b_.getInt64(lanes),
-                [&](Value* i) { body(Point{i, emitter_.mask_of(b_.CreateSub(end, i)), nullptr}); });
+                [&](Value* i) { body(Point{.index = i, .mask = emitter_.mask_of(b_.CreateSub(end, i))}); });
   }
   // `begin` is 0 or the start of a block, either way a multiple of the lanes.
   Value* full = b_.CreateAnd(end, b_.getInt64(~(lanes - 1)));
-  loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{i, nullptr, nullptr}); });
-  when(b_.CreateICmpSLT(full, end), [&] { body(Point{full, emitter_.mask_of(b_.CreateSub(end, full)), nullptr}); });
+  const auto whole = [&](bool stream) {
+    loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{.index = i, .stream = stream}); });
+  };
+  if (style_.stream) {
+    when(stream_, [&] { whole(true); });
+    when(b_.CreateNot(stream_), [&] { whole(false); });
+  } else {
+    whole(false);
+  }
+  when(b_.CreateICmpSLT(full, end),
+       [&] { body(Point{.index = full, .mask = emitter_.mask_of(b_.CreateSub(end, full))}); });
 }
 
 void KernelGenerator::emit_where(const std::function<bool(std::size_t)>& chosen, const Point& point) {
@@ -202,7 +223,11 @@ void KernelGenerator::emit(std::size_t at, const Point& point) {
       values_[at] = emitter_.cast(values_[i.inputs[0]], kernel_.body[i.inputs[0]].dtype, i.dtype);
       break;
     case Kind::store:
-      store(i.index, values_[i.inputs[0]], point);
+      if (kernel_.form != LoopForm::map && levels_[at] == 1) {
+        when(store_rows_, [&] { store(i.index, values_[i.inputs[0]], point); });
+      } else {
+        store(i.index, values_[i.inputs[0]], point);
+      }
       break;
     case Kind::reduce:
       break;  // the loops do it
@@ -212,6 +237,7 @@ void KernelGenerator::emit(std::size_t at, const Point& point) {
 
 Value* KernelGenerator::load(std::size_t operand, const Point& point) {
   const DType dtype = kernel_.operands[operand].dtype;
+  if (tiles_[operand] != nullptr) return emitter_.load(dtype, tiles_[operand], nullptr);
   Value* pointer = address(operand, point);
   switch (inner(operand)) {
     case InnerStride::zero:
@@ -231,14 +257,86 @@ void KernelGenerator::store(std::size_t operand, Value* value, const Point& poin
     case InnerStride::zero:
       return emitter_.store_one(dtype, value, pointer);
     case InnerStride::one:
+      if (point.stream) return emitter_.stream(dtype, value, pointer);
       return emitter_.store(dtype, value, pointer, point.mask);
     case InnerStride::any:
       return emitter_.scatter(dtype, value, pointer, lane_offsets_[operand], point.mask);
   }
 }
 
+void KernelGenerator::map_rows() {
+  Value* first = style_.tiles ? map_tiles() : b_.getInt64(0);
+  loop(first, rows_count_, b_.getInt64(1), [&](Value* row) {
+    go_to_row(row);
+    map_row();
+  });
+  if (style_.stream && style_.x86) {
+    // What went past the caches must not be overtaken by the news that it is there.
+    when(stream_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
+  }
+}
+
+/// An operand whose neighbours in memory are in neighbouring rows would be read at one element a line of the cache.
+/// Squares of it are turned in registers instead and read from a small copy.
+Value* KernelGenerator::map_tiles() {
+  const std::uint64_t lanes = emitter_.lanes();
+  Value* side = b_.getInt64(lanes);
+  Value* fits = b_.getTrue();
+  std::vector<std::size_t> turned;
+  std::vector<Value*> copies(kernel_.operands.size(), nullptr);
+  for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+    const KernelOperandInfo& operand = kernel_.operands[j];
+    if (operand.output || inner(j) != InnerStride::any) continue;
+    turned.push_back(j);
+    copies[j] = emitter_.local(lanes * lanes * size_of(operand.dtype));
+    fits = b_.CreateAnd(fits, b_.CreateICmpEQ(row_strides_[j], b_.getInt64(size_of(operand.dtype))));
+  }
+  Value* whole = b_.getInt64(~(lanes - 1));
+  Value* rows = b_.CreateSelect(fits, b_.CreateAnd(rows_count_, whole), b_.getInt64(0));
+  Value* columns = b_.CreateAnd(count_, whole);
+  const auto emit_row = [&](const Point& point) {
+    emit_where([&](std::size_t at) { return levels_[at] == 1; }, Point{.index = b_.getInt64(0)});
+    emit_where([&](std::size_t at) { return levels_[at] == 2; }, point);
+  };
+  loop(b_.getInt64(0), rows, side, [&](Value* row) {
+    const auto each_row = [&](const std::function<void(Value*)>& body) {
+      loop(b_.getInt64(0), side, b_.getInt64(1), [&](Value* r) {
+        go_to_row(b_.CreateAdd(row, r));
+        body(r);
+      });
+    };
+    loop(b_.getInt64(0), columns, side, [&](Value* column) {
+      go_to_row(row);
+      for (const std::size_t j : turned) {
+        emitter_.turn_tile(kernel_.operands[j].dtype, address(j, Point{.index = column}), inner_strides_[j], copies[j]);
+      }
+      const auto use = [&](bool stream) {
+        each_row([&](Value* r) {
+          for (const std::size_t j : turned) {
+            const std::uint64_t bytes = lanes * size_of(kernel_.operands[j].dtype);
+            tiles_[j] = b_.CreatePtrAdd(copies[j], b_.CreateMul(r, b_.getInt64(bytes)));
+          }
+          emit_row(Point{.index = column, .stream = stream});
+        });
+      };
+      if (style_.stream) {
+        when(stream_, [&] { use(true); });
+        when(b_.CreateNot(stream_), [&] { use(false); });
+      } else {
+        use(false);
+      }
+      tiles_.assign(tiles_.size(), nullptr);
+    });
+    when(b_.CreateICmpSLT(columns, count_), [&] {
+      each_row(
+          [&](Value*) { emit_row(Point{.index = columns, .mask = emitter_.mask_of(b_.CreateSub(count_, columns))}); });
+    });
+  });
+  return rows;
+}
+
 void KernelGenerator::map_row() {
-  emit_where([&](std::size_t at) { return levels_[at] == 1; }, Point{b_.getInt64(0), nullptr, nullptr});
+  emit_where([&](std::size_t at) { return levels_[at] == 1; }, Point{.index = b_.getInt64(0)});
   vectors(b_.getInt64(0), count_,
           [&](const Point& point) { emit_where([&](std::size_t at) { return levels_[at] == 2; }, point); });
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -23,13 +24,35 @@ struct CallFrame {
   const std::int64_t* reduced_strides;  // along the reduced dimension of a column kernel
   const std::byte* numbers;
   std::int64_t rows;
-  std::int64_t count;    // along the last dimension
-  std::int64_t reduced;  // along the reduced dimension of a column kernel
+  std::int64_t count;   // along the last dimension
+  std::int64_t stream;  // 1: what a map writes goes past the caches; outputs and their rows begin at lines of the cache
+
+  // Of kernels that reduce. A call may do some passes only, over a part of the reduced dimension.
+  std::int64_t reduced_begin;  // a multiple of reference::kReductionBlock
+  std::int64_t reduced_end;
+  std::int64_t first_pass;     // passes before it have been done: `results` has what they found
+  std::int64_t end_pass;       // passes from here on are for other calls
+  std::int64_t store_rows;     // 1: row values are stored
+  std::byte* results;          // null when all passes are done over everything, with nothing to keep
+  std::int64_t result_stride;  // from one slot of `results` to the next
 };
+
+/// A slot of CallFrame::results: what a reduction has found in its part, before it is rounded to 16 bits. arg_max and
+/// arg_min have two, the element and behind it the position. A column kernel has one such value a column.
+struct ResultSlot {
+  std::size_t at = 0;            // the instruction
+  DType dtype = DType::float32;  // of the accumulator
+  std::uint16_t pass = 0;
+  bool position = false;
+};
+std::vector<ResultSlot> result_slots(const Kernel& kernel);
 
 struct CodeStyle {
   unsigned lanes = 16;   // elements worked on at once: a power of two up to 64
   bool compact = false;  // one loop with a mask, instead of one for whole vectors and a rest: half the code
+  bool stream = false;   // also a loop that writes past the caches
+  bool tiles = false;    // also a loop that turns tiles of operands that are walked across their rows
+  bool x86 = true;
 };
 
 /// Adds the function to an empty module.

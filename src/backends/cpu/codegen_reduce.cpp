@@ -87,22 +87,52 @@ void KernelGenerator::find_kept() {
   }
 }
 
-std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::uint16_t pass) {
+std::vector<ResultSlot> result_slots(const Kernel& kernel) {
+  const std::vector<std::uint16_t> pass = passes(kernel);
+  std::vector<ResultSlot> slots;
+  for (std::size_t at = 0; at < kernel.body.size(); ++at) {
+    const Instruction& i = kernel.body[at];
+    if (i.kind != Kind::reduce) continue;
+    slots.push_back({at, accumulator_dtype(i.op, kernel.body[i.inputs[0]].dtype), pass[at], false});
+    if (finds_position(i.op)) slots.push_back({at, DType::int64, pass[at], true});
+  }
+  return slots;
+}
+
+std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::uint16_t pass, const Point& start) {
   std::vector<Accumulator> result;
-  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
-    const Instruction& i = kernel_.body[at];
-    if (i.kind != Kind::reduce || passes_[at] != pass) continue;
-    const unsigned width = kernel_.form == LoopForm::column ? emitter_.lanes() : 1;
+  const unsigned width = kernel_.form == LoopForm::column ? emitter_.lanes() : 1;
+  const std::vector<ResultSlot> slots = result_slots(kernel_);
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    if (slots[s].pass != pass || slots[s].position) continue;
     Accumulator accumulator;
-    accumulator.at = at;
-    accumulator.dtype = accumulator_dtype(i.op, kernel_.body[i.inputs[0]].dtype);
+    accumulator.at = slots[s].at;
+    accumulator.dtype = slots[s].dtype;
+    accumulator.result = result_memory(s, accumulator.dtype, start);
     const std::size_t bytes = size_of(accumulator.dtype) * width;
     accumulator.lanes = emitter_.local(bytes * kReductionLanes);
-    accumulator.result = emitter_.local(bytes);
-    accumulator.tree = emitter_.local(block_tree_bytes(bytes));
+    if (finds_position(kernel_.body[accumulator.at].op)) {
+      accumulator.positions = emitter_.local(size_of(DType::int64) * width * kReductionLanes);
+      accumulator.position = result_memory(s + 1, DType::int64, start);
+    } else {
+      accumulator.tree = emitter_.local(block_tree_bytes(bytes));
+    }
     result.push_back(accumulator);
   }
   return result;
+}
+
+Value* KernelGenerator::result_memory(std::size_t slot, DType dtype, const Point& start) {
+  const unsigned width = kernel_.form == LoopForm::column ? emitter_.lanes() : 1;
+  Value* own = emitter_.local(size_of(dtype) * width);
+  Value* offset = b_.CreateAdd(b_.CreateMul(result_stride_, b_.getInt64(slot)),
+                               b_.CreateMul(start.index, b_.getInt64(size_of(dtype))));
+  return b_.CreateSelect(b_.CreateIsNull(results_), own, b_.CreatePtrAdd(results_, offset));
+}
+
+void KernelGenerator::when_in_pass(std::uint16_t pass, const std::function<void()>& body) {
+  Value* number = b_.getInt64(pass);
+  when(b_.CreateAnd(b_.CreateICmpSLE(first_pass_, number), b_.CreateICmpSLT(number, end_pass_)), body);
 }
 
 void KernelGenerator::emit_row_values(std::uint16_t pass, const Point& point) {
@@ -112,8 +142,9 @@ void KernelGenerator::emit_row_values(std::uint16_t pass, const Point& point) {
 Value* KernelGenerator::element_to_combine(const Accumulator& accumulator) {
   const Instruction& i = kernel_.body[accumulator.at];
   Value* value = values_[i.inputs[0]];
-  if (!is_bool(accumulator.dtype)) return value;
-  return emitter_.cast(value, kernel_.body[i.inputs[0]].dtype, DType::bool_);
+  const DType dtype = kernel_.body[i.inputs[0]].dtype;
+  if (is_bool(accumulator.dtype)) return emitter_.cast(value, dtype, DType::bool_);
+  return is_bool(dtype) ? emitter_.cast(value, dtype, accumulator.dtype) : value;
 }
 
 /// The memory of a lane (row kernels) or of a lane of all columns (column kernels).
@@ -124,6 +155,10 @@ Value* KernelGenerator::accumulator_bytes(const Accumulator& accumulator, Value*
 
 void KernelGenerator::start_results(const std::vector<Accumulator>& accumulators, unsigned width) {
   for (const Accumulator& a : accumulators) {
+    if (a.positions != nullptr) {
+      start_search(a);
+      continue;
+    }
     Value* empty = emitter_.number(a.dtype, empty_value(kernel_.body[a.at].op));
     if (width == 1) {
       emitter_.store_one(a.dtype, empty, a.result);
@@ -135,7 +170,7 @@ void KernelGenerator::start_results(const std::vector<Accumulator>& accumulators
 }
 
 void KernelGenerator::push_block(const Accumulator& a, unsigned width) {
-  when(b_.CreateICmpSGT(reduced_, b_.getInt64(kReductionBlock)), [&] {
+  when(has_blocks_, [&] {
     llvm::Type* pointer = llvm::PointerType::getUnqual(b_.getContext());
     auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, b_.getInt64Ty()}, false);
     llvm::Module* module = b_.GetInsertBlock()->getModule();
@@ -146,35 +181,46 @@ void KernelGenerator::push_block(const Accumulator& a, unsigned width) {
 
 void KernelGenerator::finish_results(const std::vector<Accumulator>& accumulators, unsigned width) {
   for (const Accumulator& a : accumulators) {
-    const Instruction& i = kernel_.body[a.at];
-    when(b_.CreateICmpSGT(reduced_, b_.getInt64(kReductionBlock)), [&] {
+    if (a.positions != nullptr) {
+      finish_search(a);
+      continue;
+    }
+    when(has_blocks_, [&] {
       llvm::Type* pointer = llvm::PointerType::getUnqual(b_.getContext());
       auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, b_.getInt64Ty()}, false);
       llvm::Module* module = b_.GetInsertBlock()->getModule();
-      const std::string name = finish_blocks_symbol(i.op, a.dtype);
+      const std::string name = finish_blocks_symbol(kernel_.body[a.at].op, a.dtype);
       b_.CreateCall(module->getOrInsertFunction(name, signature), {a.tree, a.result, b_.getInt64(width)});
     });
-    Value* result = width == 1 ? emitter_.load_one(a.dtype, a.result) : emitter_.load(a.dtype, a.result, nullptr);
-    values_[a.at] = emitter_.rounded(i.dtype, result);
+  }
+}
+
+void KernelGenerator::read_results(const std::vector<Accumulator>& accumulators, unsigned width) {
+  for (const Accumulator& a : accumulators) {
+    const DType dtype = a.positions != nullptr ? DType::int64 : a.dtype;
+    Value* memory = a.positions != nullptr ? a.position : a.result;
+    Value* result = width == 1 ? emitter_.load_one(dtype, memory) : emitter_.load(dtype, memory, nullptr);
+    values_[a.at] = emitter_.rounded(kernel_.body[a.at].dtype, result);
   }
 }
 
 // ---- Rows: the last dimension is reduced.
 
 void KernelGenerator::reduce_row() {
-  const Point start{b_.getInt64(0), nullptr, nullptr};
+  const Point start{.index = b_.getInt64(0)};
   emit_row_values(0, start);
   for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
     pass_ = pass;
     const std::vector<std::uint8_t> needed = needed_in(pass);
-    const std::vector<Accumulator> accumulators = accumulators_of(pass);
+    const std::vector<Accumulator> accumulators = accumulators_of(pass, start);
     const auto emit_elements = [&](const Point& point) {
       emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
     };
     if (!accumulators.empty()) {
-      row_pass(needed, accumulators);
+      when_in_pass(pass, [&] { row_pass(needed, accumulators); });
+      read_results(accumulators, 1);
     } else if (std::find(needed.begin(), needed.end(), 1) != needed.end()) {
-      vectors(b_.getInt64(0), count_, emit_elements);
+      when_in_pass(pass, [&] { vectors(reduced_begin_, reduced_end_, emit_elements); });
     }
     emit_row_values(static_cast<std::uint16_t>(pass + 1), start);
   }
@@ -182,9 +228,10 @@ void KernelGenerator::reduce_row() {
 
 void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators) {
   start_results(accumulators, 1);
-  loop(b_.getInt64(0), count_, b_.getInt64(kReductionBlock), [&](Value* block) {
-    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), count_);
+  loop(reduced_begin_, reduced_end_, b_.getInt64(kReductionBlock), [&](Value* block) {
+    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_end_);
     for (const Accumulator& a : accumulators) {
+      if (a.positions != nullptr) continue;
       Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
       for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
         emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
@@ -193,6 +240,10 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
     vectors(block, end, [&](const Point& point) {
       emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
       for (const Accumulator& a : accumulators) {
+        if (a.positions != nullptr) {
+          search(a, point);
+          continue;
+        }
         const Op op = kernel_.body[a.at].op;
         Value* element = element_to_combine(a);
         if (point.mask != nullptr)
@@ -203,6 +254,7 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
       }
     });
     for (const Accumulator& a : accumulators) {
+      if (a.positions != nullptr) continue;
       fold_row_block(a);
       push_block(a, 1);
     }
@@ -231,17 +283,20 @@ void KernelGenerator::fold_row_block(const Accumulator& a) {
 void KernelGenerator::reduce_columns() {
   loop(b_.getInt64(0), count_, b_.getInt64(emitter_.lanes()), [&](Value* first) {
     // One body for whole and partial vectors: there is much of it.
-    const Point column{first, emitter_.mask_of(b_.CreateSub(count_, first)), nullptr};
+    const Point column{.index = first, .mask = emitter_.mask_of(b_.CreateSub(count_, first))};
     emit_row_values(0, column);
     for (std::uint16_t pass = 0; pass <= last_pass(); ++pass) {
       pass_ = pass;
       const std::vector<std::uint8_t> needed = needed_in(pass);
-      const std::vector<Accumulator> accumulators = accumulators_of(pass);
+      const std::vector<Accumulator> accumulators = accumulators_of(pass, column);
       if (!accumulators.empty()) {
-        column_pass(needed, accumulators, column);
+        when_in_pass(pass, [&] { column_pass(needed, accumulators, column); });
+        read_results(accumulators, emitter_.lanes());
       } else if (std::find(needed.begin(), needed.end(), 1) != needed.end()) {
-        loop(b_.getInt64(0), reduced_, b_.getInt64(1), [&](Value* k) {
-          emit_where([&](std::size_t at) { return needed[at] != 0; }, Point{column.index, column.mask, k});
+        when_in_pass(pass, [&] {
+          loop(reduced_begin_, reduced_end_, b_.getInt64(1), [&](Value* k) {
+            emit_where([&](std::size_t at) { return needed[at] != 0; }, Point{column.index, column.mask, k});
+          });
         });
       }
       emit_row_values(static_cast<std::uint16_t>(pass + 1), column);
@@ -253,17 +308,23 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
                                   const Point& column) {
   Value* one = b_.getInt64(1);
   start_results(accumulators, emitter_.lanes());
-  loop(b_.getInt64(0), reduced_, b_.getInt64(kReductionBlock), [&](Value* block) {
-    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_);
+  loop(reduced_begin_, reduced_end_, b_.getInt64(kReductionBlock), [&](Value* block) {
+    Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_end_);
     Value* used = smaller(b_, b_.CreateSub(end, block), b_.getInt64(kReductionLanes));
     loop(b_.getInt64(0), used, one, [&](Value* lane) {
       for (const Accumulator& a : accumulators) {
+        if (a.positions != nullptr) continue;
         emitter_.store(a.dtype, emitter_.identity(kernel_.body[a.at].op, a.dtype), accumulator_bytes(a, lane), nullptr);
       }
     });
     loop(block, end, one, [&](Value* k) {
-      emit_where([&](std::size_t at) { return needed[at] != 0; }, Point{column.index, column.mask, k});
+      const Point point{column.index, column.mask, k};
+      emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
       for (const Accumulator& a : accumulators) {
+        if (a.positions != nullptr) {
+          search(a, point);
+          continue;
+        }
         Value* lane = accumulator_bytes(a, b_.CreateAnd(k, b_.getInt64(kReductionLanes - 1)));
         Value* so_far = emitter_.load(a.dtype, lane, nullptr);
         emitter_.store(a.dtype, emitter_.combine(kernel_.body[a.at].op, a.dtype, so_far, element_to_combine(a)), lane,
@@ -271,6 +332,7 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
       }
     });
     for (const Accumulator& a : accumulators) {
+      if (a.positions != nullptr) continue;
       fold_column_block(a, used);
       push_block(a, emitter_.lanes());
     }

@@ -81,6 +81,7 @@ Op combining_op(Op reduction) {
 
 DType accumulator_dtype(Op op, DType input) {
   if (op == Op::reduce_any || op == Op::reduce_all) return DType::bool_;
+  if (finds_position(op) && is_bool(input)) return DType::uint8;
   return is_half(input) ? DType::float32 : input;
 }
 
@@ -375,9 +376,20 @@ Value* Emitter::combine(Op reduction, DType dtype, Value* a, Value* b) {
   return compute(combining_op(reduction), dtype, dtype, args, false);
 }
 
+Value* Emitter::beats(Op op, DType dtype, Value* a, Value* b) {
+  const bool larger = op == Op::arg_max;
+  if (is_floating(dtype)) {
+    // Also true when one is nan; but nothing beats one that was there before.
+    Value* wins = larger ? b_.CreateFCmpUGT(a, b) : b_.CreateFCmpULT(a, b);
+    return b_.CreateAnd(wins, b_.CreateFCmpORD(b, b));
+  }
+  if (is_signed_integer(dtype)) return larger ? b_.CreateICmpSGT(a, b) : b_.CreateICmpSLT(a, b);
+  return larger ? b_.CreateICmpUGT(a, b) : b_.CreateICmpULT(a, b);
+}
+
 Value* Emitter::identity(Op reduction, DType dtype) {
   const bool is_float = is_floating(dtype) || is_complex(dtype);
-  const bool largest = reduction == Op::reduce_min || reduction == Op::reduce_all;
+  const bool largest = reduction == Op::reduce_min || reduction == Op::reduce_all || reduction == Op::arg_min;
   switch (reduction) {
     case Op::reduce_sum:
       return number(dtype, is_float ? -0.0 : 0);

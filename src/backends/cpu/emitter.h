@@ -22,7 +22,11 @@ class Value;
 
 namespace lento::cpu {
 
-/// The dtype that a reduction accumulates in: float32 for 16-bit floats, bool for any and all.
+/// True for arg_max and arg_min.
+constexpr bool finds_position(Op op) { return op == Op::arg_max || op == Op::arg_min; }
+
+/// The dtype that a reduction accumulates in: float32 for 16-bit floats, bool for any and all. For arg_max and arg_min
+/// it is that of the elements, which for bools is uint8.
 DType accumulator_dtype(Op op, DType input);
 
 class Emitter {
@@ -48,6 +52,15 @@ class Emitter {
   llvm::Value* mask_of(llvm::Value* count);
   /// `stride` (an i64) times 0, 1, 2, ….
   llvm::Value* lane_offsets(llvm::Value* stride);
+  /// `first` (an i64) plus 0, 1, 2, …, as values of int64.
+  llvm::Value* positions(llvm::Value* first);
+  /// `value` (an i64) in all lanes, as values of int64.
+  llvm::Value* splat(llvm::Value* value);
+  /// As store() of all lanes, past the caches; `pointer` is at the start of a line of the cache or of a vector in it.
+  void stream(DType dtype, llvm::Value* value, llvm::Value* pointer);
+  /// Reads a square of `lanes` by `lanes` elements, neighbours in memory along its columns, which are `stride` bytes
+  /// apart, and writes it to `to` with neighbours along its rows.
+  void turn_tile(DType dtype, llvm::Value* from, llvm::Value* stride, llvm::Value* to);
   /// Memory of the function for `bytes`, for as long as it runs.
   llvm::Value* local(std::uint64_t bytes);
 
@@ -62,6 +75,8 @@ class Emitter {
   // ---- Reductions, on values of the accumulator's dtype.
 
   llvm::Value* combine(Op reduction, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// For arg_max and arg_min: whether `a` is to be found rather than `b`, wherever they are. A nan beats all others.
+  llvm::Value* beats(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   /// What changes nothing when combined.
   llvm::Value* identity(Op reduction, DType dtype);
   /// Lane i becomes lane i + `distance`, for i < `distance`; the others are anything.

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -174,6 +175,52 @@ Value* Emitter::lane_offsets(Value* stride) {
   std::vector<std::uint64_t> numbers(lanes_);
   std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
   return b_.CreateMul(llvm::ConstantDataVector::get(b_.getContext(), numbers), b_.CreateVectorSplat(lanes_, stride));
+}
+
+Value* Emitter::splat(Value* value) { return b_.CreateVectorSplat(lanes_, value); }
+
+Value* Emitter::positions(Value* first) {
+  std::vector<std::uint64_t> numbers(lanes_);
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  return b_.CreateAdd(splat(first), llvm::ConstantDataVector::get(b_.getContext(), numbers));
+}
+
+void Emitter::stream(DType dtype, Value* value, Value* pointer) {
+  const std::uint64_t bytes = size_of(dtype) * lanes_;
+  llvm::StoreInst* store =
+      b_.CreateAlignedStore(to_memory(dtype, value), pointer, llvm::Align(std::min<std::uint64_t>(bytes, 64)));
+  auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), one));
+}
+
+void Emitter::turn_tile(DType dtype, Value* from, Value* stride, Value* to) {
+  // Elements are moved whole, whatever they hold.
+  const std::size_t size = size_of(dtype);
+  Type* vector = FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(size) * 8), lanes_);
+  std::vector<Value*> lines;
+  for (unsigned i = 0; i < lanes_; ++i) {
+    lines.push_back(b_.CreateAlignedLoad(vector, from, llvm::Align(size_of(real_type(dtype)))));
+    from = b_.CreatePtrAdd(from, stride);
+  }
+  // Each round exchanges the off-diagonal halves of squares of twice the distance.
+  for (unsigned distance = lanes_ / 2; distance > 0; distance /= 2) {
+    std::vector<int> low(lanes_), high(lanes_);
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      const bool second = (lane & distance) != 0;
+      low[lane] = static_cast<int>(second ? lanes_ + lane - distance : lane);
+      high[lane] = static_cast<int>(second ? lanes_ + lane : lane + distance);
+    }
+    for (unsigned i = 0; i < lanes_; ++i) {
+      if ((i & distance) != 0) continue;
+      Value* a = lines[i];
+      Value* b = lines[i + distance];
+      lines[i] = b_.CreateShuffleVector(a, b, low);
+      lines[i + distance] = b_.CreateShuffleVector(a, b, high);
+    }
+  }
+  for (unsigned i = 0; i < lanes_; ++i) {
+    b_.CreateAlignedStore(lines[i], b_.CreateConstGEP1_64(b_.getInt8Ty(), to, i * lanes_ * size), llvm::Align(size));
+  }
 }
 
 Value* Emitter::local(std::uint64_t bytes) {

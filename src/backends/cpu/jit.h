@@ -21,17 +21,33 @@ enum class Tier : std::uint8_t {
 enum class Isa : std::uint8_t {
   avx2,    // x86-64-v3
   avx512,  // x86-64-v4
+  neon,    // aarch64: objects only, by programs that have initialized LLVM's code generator for it
 };
 
 /// The best this processor has. Throws BackendError when it has not even AVX2.
 Isa host_isa();
 
 /// Whether kernels may have this elementwise op computed in `dtype`, or this reduction over elements of it. Refused are
-/// products of complex numbers along a dimension, arg_max and arg_min; every elementwise op in every dtype it is
-/// defined for is taken, and so is every cast.
+/// products of complex numbers along a dimension; every elementwise op in every dtype it is defined for is taken, and
+/// so is every cast.
 bool supports(Op op, DType dtype);
 /// Whether every instruction is supported.
 bool can_generate(const Kernel& kernel);
+
+/// Some passes of a kernel that reduces, over a part of the reduced dimension, at one point of the outer dimensions and
+/// along all of a column kernel's last one. The parts of a pass make partial results, which whoever runs them combines
+/// before the next pass (long_reduction.h).
+struct KernelPart {
+  std::int64_t row = 0;    // the point of the outer dimensions, flattened
+  std::int64_t begin = 0;  // along the reduced dimension: a multiple of reference::kReductionBlock
+  std::int64_t end = 0;
+  std::int64_t first_pass = 0;
+  std::int64_t end_pass = 0;
+  bool store_rows = false;
+  std::byte* results = nullptr;  // slots as result_slots() tells, `result_stride` bytes apart: of passes before they
+                                 // are read, of these passes written
+  std::int64_t result_stride = 0;
+};
 
 /// Loaded code. May run on many threads at once.
 class KernelCode {
@@ -40,14 +56,18 @@ class KernelCode {
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
-  /// Does the points of `range`. Addresses may be anything when there are none.
-  void run(const KernelArguments& arguments, const KernelRange& range) const;
+  /// Does the points of `range`. Addresses may be anything when there are none. With `stream`, what a map writes need
+  /// not stay in the caches.
+  void run(const KernelArguments& arguments, const KernelRange& range, bool stream = false) const;
+  void run_part(const KernelArguments& arguments, const KernelPart& part) const;
   /// Bytes of memory the code takes.
   std::size_t code_bytes() const;
 
  private:
   friend std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
   struct Loaded;
+  struct Frame;
+  void prepare(Frame& to, const KernelArguments& arguments, std::int64_t inner_begin) const;
   explicit KernelCode(std::unique_ptr<Loaded> loaded);
   std::unique_ptr<Loaded> loaded_;
 };

@@ -128,9 +128,10 @@ bool CachedKernel::ensure_compiled() {
   return now;
 }
 
-void CachedKernel::note_use() {
+void CachedKernel::note_use(std::uint32_t weight) {
   if (uses_.load(std::memory_order_relaxed) > kOften) return;
-  if (uses_.fetch_add(1, std::memory_order_relaxed) != kOften || tier_choice() != TierChoice::both) return;
+  const std::uint32_t before = uses_.fetch_add(weight, std::memory_order_relaxed);
+  if (before > kOften || before + weight <= kOften || tier_choice() != TierChoice::both) return;
   run_later([self = shared_from_this()] {
     try {
       self->improve();

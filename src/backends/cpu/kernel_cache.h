@@ -21,11 +21,15 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   explicit CachedKernel(Kernel kernel) : kernel_(std::move(kernel)) {}
 
   const Kernel& kernel() const { return kernel_; }
-  void run(const KernelArguments& arguments, const KernelRange& range) {
-    current_.load(std::memory_order_acquire)->run(arguments, range);
+  void run(const KernelArguments& arguments, const KernelRange& range, bool stream = false) {
+    current_.load(std::memory_order_acquire)->run(arguments, range, stream);
   }
-  /// To be called once a step, not once a part of it. Asks for better code when it has been called often.
-  void note_use();
+  void run_part(const KernelArguments& arguments, const KernelPart& part) {
+    current_.load(std::memory_order_acquire)->run_part(arguments, part);
+  }
+  /// To be called once a step, not once a part of it; a long one counts as many. Asks for better code when there were
+  /// many.
+  void note_use(std::uint32_t weight = 1);
   std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
 
   /// Finds the first code on disk or compiles it, if nobody has. True if it did. Throws BackendError; the next call tries

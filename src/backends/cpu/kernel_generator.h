@@ -25,6 +25,7 @@ class KernelGenerator {
     llvm::Value* index = nullptr;    // of the first lane, along the last dimension
     llvm::Value* mask = nullptr;     // the lanes that exist; null means all
     llvm::Value* reduced = nullptr;  // the position along the reduced dimension of a column kernel
+    bool stream = false;             // stores go past the caches
   };
 
   /// A reduction while its pass is written.
@@ -34,6 +35,9 @@ class KernelGenerator {
     llvm::Value* lanes = nullptr;   // memory: the 64 lanes of a block
     llvm::Value* result = nullptr;  // memory: of the block, in the end of all
     llvm::Value* tree = nullptr;    // memory: the BlockTree
+    // Of arg_max and arg_min, whose lanes are not those of a block but of all there is, and of columns are one.
+    llvm::Value* positions = nullptr;  // memory: of the lanes' elements
+    llvm::Value* position = nullptr;   // memory: of the result
   };
 
   /// An element value that is costly and needed in two passes: the first one leaves it in the memory of an output that
@@ -61,7 +65,11 @@ class KernelGenerator {
   llvm::Value* load(std::size_t operand, const Point& point);
   void store(std::size_t operand, llvm::Value* value, const Point& point);
 
+  void map_rows();
   void map_row();
+  /// Rows that tiles were made of; the rest is left for map_row().
+  llvm::Value* map_tiles();
+  void go_to_row(llvm::Value* row);
   void reduce_row();
   void reduce_columns();
   /// Element values that the reductions and stores of a pass are made of.
@@ -69,7 +77,10 @@ class KernelGenerator {
   void find_kept();
   /// The output that may hold the value of `at` from the end of `pass` on.
   std::optional<std::size_t> output_to_keep(std::size_t at, std::uint16_t pass) const;
-  std::vector<Accumulator> accumulators_of(std::uint16_t pass);
+  std::vector<Accumulator> accumulators_of(std::uint16_t pass, const Point& start);
+  llvm::Value* result_memory(std::size_t slot, DType dtype, const Point& start);
+  /// Writes what is done in `pass` when this call does it.
+  void when_in_pass(std::uint16_t pass, const std::function<void()>& body);
   std::uint16_t last_pass() const;
   /// Row values, and stores of them, that are known when `pass` begins and were not before.
   void emit_row_values(std::uint16_t pass, const Point& point);
@@ -83,9 +94,16 @@ class KernelGenerator {
   void fold_column_block(const Accumulator& accumulator, llvm::Value* used);
   void push_block(const Accumulator& accumulator, unsigned width);
   void finish_results(const std::vector<Accumulator>& accumulators, unsigned width);
+  /// Makes values of what the passes before have found, in this call or in others.
+  void read_results(const std::vector<Accumulator>& accumulators, unsigned width);
+
+  // arg_max and arg_min (codegen_search.cpp).
+  void start_search(const Accumulator& accumulator);
+  void search(const Accumulator& accumulator, const Point& point);
+  void finish_search(const Accumulator& accumulator);
 
   const Kernel& kernel_;
-  bool compact_;
+  const CodeStyle style_;
   llvm::IRBuilderBase& b_;
   Emitter emitter_;
   std::vector<std::uint8_t> rows_;
@@ -98,10 +116,19 @@ class KernelGenerator {
   llvm::Value* numbers_ = nullptr;
   llvm::Value* rows_count_ = nullptr;
   llvm::Value* count_ = nullptr;
-  llvm::Value* reduced_ = nullptr;                                                       // number of reduced elements
+  llvm::Value* stream_ = nullptr;  // a bool
+  llvm::Value* reduced_begin_ = nullptr;
+  llvm::Value* reduced_end_ = nullptr;
+  llvm::Value* has_blocks_ = nullptr;  // a bool: more than one to reduce
+  llvm::Value* first_pass_ = nullptr;
+  llvm::Value* end_pass_ = nullptr;
+  llvm::Value* store_rows_ = nullptr;  // a bool
+  llvm::Value* results_ = nullptr;
+  llvm::Value* result_stride_ = nullptr;
   std::vector<llvm::Value*> addresses_, row_strides_, inner_strides_, reduced_strides_;  // one an operand
   std::vector<llvm::Value*> lane_offsets_;                                               // of operands with any stride
   std::vector<llvm::Value*> bases_;  // of operands, in the current row
+  std::vector<llvm::Value*> tiles_;  // of operands, null outside of tiles: the current row of it
 };
 
 }  // namespace lento::cpu

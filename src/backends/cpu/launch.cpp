@@ -1,32 +1,153 @@
 #include "backends/cpu/launch.h"
 
+#include "backends/cpu/long_reduction.h"
 #include "backends/cpu/threads.h"
+#include "backends/reference/reduction_order.h"
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
 
 namespace lento::cpu {
 
+namespace {
+
+/// What counts as one use of code more: a kernel that runs for 3 ms is worth better code at once.
+constexpr double kCostOfUse = 100'000 / kNanosecondsPerInstruction;
+
+/// Parts for each thread: enough to balance threads that started late.
+constexpr std::int64_t kPartsPerThread = 4;
+/// Columns that one part has at least, so that parts share no line of the cache.
+constexpr std::int64_t kColumns = 64;
+
+std::int64_t cache_bytes() {
+  static const std::int64_t bytes = [] {
+    const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return last_level > 0 ? static_cast<std::int64_t>(last_level) : std::int64_t{32} << 20;
+  }();
+  return bytes;
+}
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+  return (value - 1) / multiple * multiple + multiple;
+}
+
+class Launch {
+ public:
+  Launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
+         std::span<const std::int64_t> sizes, double cost)
+      : kernel_(kernel), code_(code), arguments_(arguments), sizes_(sizes), cost_(cost) {
+    const std::size_t inside = kernel.form == LoopForm::column ? 2 : 1;
+    outer_ = std::accumulate(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(inside), std::int64_t{1},
+                             std::multiplies<>());
+    reduced_ = sizes[sizes.size() - inside];
+    inner_ = sizes.back();
+  }
+
+  void run() {
+    code_.note_use(1 + static_cast<std::uint32_t>(std::min(cost_ / kCostOfUse, 1000.0)));
+    if (cost_ <= kGrain) {
+      code_.run(arguments_, {0, outer_, 0, inner_});
+    } else if (const std::int64_t blocks = blocks_of_part(); blocks != 0) {
+      reduce_in_parts(kernel_, sizes_, blocks, [&](const KernelPart& part) { code_.run_part(arguments_, part); });
+    } else if (crosses_rows()) {
+      run_panels();
+    } else if (kernel_.form == LoopForm::row || outer_ >= 64) {
+      const bool stream = streams();
+      parallel_for(outer_, grain(outer_), [&](std::int64_t begin, std::int64_t end) {
+        code_.run(arguments_, {begin, end, 0, inner_}, stream);
+      });
+    } else {
+      // Cut along the innermost dimension, a map at multiples of a page of floats.
+      const bool stream = streams();
+      const std::int64_t multiple = kernel_.form == LoopForm::map ? 1024 : kColumns;
+      parallel_for(inner_, rounded_up(grain(inner_), multiple), [&](std::int64_t begin, std::int64_t end) {
+        code_.run(arguments_, {0, outer_, begin, end}, stream);
+      });
+    }
+  }
+
+ private:
+  /// How many of `count` equal parts of the work are worth a thread.
+  std::int64_t grain(std::int64_t count) const {
+    const double each = cost_ / static_cast<double>(std::max<std::int64_t>(count, 1));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / each));
+  }
+
+  /// For reductions that are too few to give every thread some: blocks for each part of one; else 0.
+  std::int64_t blocks_of_part() const {
+    if (kernel_.form == LoopForm::map || inside_parallel_for()) return 0;
+    const std::int64_t blocks = (reduced_ + reference::kReductionBlock - 1) / reference::kReductionBlock;
+    const std::int64_t apart = kernel_.form == LoopForm::row ? outer_ : outer_ * ((inner_ + kColumns - 1) / kColumns);
+    const std::int64_t threads = num_threads();
+    if (threads == 1 || blocks < 2 || apart == 0 || apart >= 2 * threads) return 0;
+    const std::int64_t wanted = (kPartsPerThread * threads + outer_ - 1) / outer_;
+    std::int64_t size = static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(blocks / wanted, 1))));
+    while (size < grain(outer_ * blocks)) size *= 2;
+    return size < blocks ? size : 0;
+  }
+
+  /// Whether a map reads something that has neighbouring rows next to each other in memory.
+  bool crosses_rows() const {
+    const std::size_t dims = sizes_.size();
+    if (kernel_.form != LoopForm::map || dims < 2) return false;
+    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+      const std::int64_t* strides = arguments_.strides + j * dims;
+      if (kernel_.operands[j].inner == InnerStride::any && strides[dims - 2] == 1) return true;
+    }
+    return false;
+  }
+
+  /// Rectangles of rows and columns: what is read across rows is used up before it leaves the cache.
+  void run_panels() {
+    constexpr std::int64_t kPanelRows = 1024;
+    const std::int64_t rows = sizes_[sizes_.size() - 2];
+    const std::int64_t row_panels = (rows + kPanelRows - 1) / kPanelRows;
+    const std::int64_t column_panels = (inner_ + kColumns - 1) / kColumns;
+    const std::int64_t panels = rows == 0 ? 0 : outer_ / rows * row_panels * column_panels;
+    const bool stream = streams();
+    parallel_for(panels, grain(panels), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t column = i % column_panels * kColumns;
+        const std::int64_t panel = i / column_panels;
+        const std::int64_t row = panel % row_panels * kPanelRows;
+        const std::int64_t first = panel / row_panels * rows;
+        code_.run(arguments_,
+                  {first + row, first + std::min(row + kPanelRows, rows), column, std::min(column + kColumns, inner_)},
+                  stream);
+      }
+    });
+  }
+
+  /// Whether what a map writes is so much that little of it could stay in the caches.
+  bool streams() const {
+    if (kernel_.form != LoopForm::map) return false;
+    std::int64_t bytes = 0;
+    for (const KernelOperandInfo& operand : kernel_.operands) {
+      if (operand.output) bytes += static_cast<std::int64_t>(size_of(operand.dtype));
+    }
+    return outer_ * inner_ >= cache_bytes() / bytes;
+  }
+
+  const Kernel& kernel_;
+  CachedKernel& code_;
+  const KernelArguments& arguments_;
+  std::span<const std::int64_t> sizes_;
+  double cost_;
+  std::int64_t outer_ = 1;
+  std::int64_t reduced_ = 1;
+  std::int64_t inner_ = 1;
+};
+
+}  // namespace
+
 void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
             std::span<const std::int64_t> sizes, double cost) {
-  const std::size_t inner_dims = kernel.form == LoopForm::column ? 2 : 1;
-  std::int64_t outer = 1;
-  for (std::size_t d = 0; d + inner_dims < sizes.size(); ++d) outer *= sizes[d];
-  const std::int64_t inner = sizes.back();
-  code.note_use();
-  const bool whole_rows = kernel.form == LoopForm::row;
-  if (cost <= kGrain) {
-    code.run(arguments, {0, outer, 0, inner});
-  } else if (whole_rows || outer >= 64) {
-    const double each = cost / static_cast<double>(std::max<std::int64_t>(outer, 1));
-    parallel_for(outer, std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / each)),
-                 [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {begin, end, 0, inner}); });
-  } else {
-    // Cut along the innermost dimension, at multiples of a page of floats, so that parts share no cache line.
-    const double each = cost / static_cast<double>(std::max<std::int64_t>(inner, 1));
-    const std::int64_t grain = (static_cast<std::int64_t>(kGrain / each) / 1024 + 1) * 1024;
-    parallel_for(inner, grain,
-                 [&](std::int64_t begin, std::int64_t end) { code.run(arguments, {0, outer, begin, end}); });
-  }
+  Launch(kernel, code, arguments, sizes, cost).run();
 }
 
 }  // namespace lento::cpu

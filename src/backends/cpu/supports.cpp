@@ -15,6 +15,8 @@ bool supports(Op op, DType dtype) {
     case Op::reduce_any:
     case Op::reduce_all:
       return true;
+    case Op::arg_max:
+    case Op::arg_min:
     case Op::reduce_prod:  // of complex numbers has no identity to fill lanes with
     case Op::reduce_max:
     case Op::reduce_min:
