@@ -161,7 +161,9 @@ std::string to_string(const Schedule& schedule, const Graph& graph) {
     } else {
       text += fmt::format("call {}", info(graph.nodes[step.nodes[0]].op).name);
     }
-    text += fmt::format(" for %{}", fmt::join(step.nodes, ", %"));
+    std::vector<std::uint32_t> traced;
+    for (const std::uint32_t node : step.nodes) traced.push_back(graph.origin(node));
+    text += fmt::format(" for %{}", fmt::join(traced, ", %"));
     const auto chain =
         std::ranges::find_if(schedule.chains, [&](const Chain& c) { return s >= c.first && s <= c.last; });
     if (chain != schedule.chains.end()) {

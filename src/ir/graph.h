@@ -32,6 +32,8 @@ class LENTO_API Graph {
   std::vector<ScalarArgument> scalars;    // numbers given at run time, with the values of this trace
   std::vector<OperandRef> operand_lists;  // operands of records that have more than three
   std::vector<std::uint32_t> outputs;     // nodes whose values are wanted, in creation order
+  /// Of a graph that a pass made: the node of the trace that each node stands for. Empty: they are the same.
+  std::vector<std::uint32_t> origins;
 
   /// All operands of a record of this graph, wherever they are kept.
   std::span<const OperandRef> operands(const Record& record) const {
@@ -40,6 +42,8 @@ class LENTO_API Graph {
   }
   /// dtype and shape of an operand; a scalar has shape ().
   Meta meta_of(OperandRef operand) const;
+  /// The node of the trace that a node stands for; its line is the one a failure names.
+  std::uint32_t origin(std::uint32_t node) const { return origins.empty() ? node : origins[node]; }
   /// How many records the op at `node` fills: its own, and those of its further results, which follow it.
   std::uint32_t result_count(std::uint32_t node) const;
 };

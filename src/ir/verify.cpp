@@ -211,6 +211,9 @@ void verify(const Graph& graph) {
   if (graph.sources.size() != graph.nodes.size()) {
     fail<BackendError>("the graph has {} nodes but {} sources", graph.nodes.size(), graph.sources.size());
   }
+  if (!graph.origins.empty() && graph.origins.size() != graph.nodes.size()) {
+    fail<BackendError>("the graph has {} nodes but {} origins", graph.nodes.size(), graph.origins.size());
+  }
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     if (const std::string rule = broken_type_rule(graph.inputs[i].dtype, graph.inputs[i].shape); !rule.empty()) {
       fail<BackendError>("input %in{}: {}", i, rule);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "ir/graph_maker.h"
 #include "ir/op.h"
 
 #include <cstdint>
@@ -71,7 +72,7 @@ class RandomGraphBuilder {
   /// A value with one of these dtypes and at least so many axes, none of them shorter than `low_extent`.
   OperandRef value(DTypeSet set, std::int64_t low_rank = 0, std::int64_t low_extent = 0, std::int64_t high_rank = 4);
   OperandRef indices(const Shape& shape, std::int64_t length);
-  Meta meta(OperandRef operand) const { return builder_graph_.graph.meta_of(operand); }
+  Meta meta(OperandRef operand) const { return maker_.meta(operand); }
 
   void append(Op op, std::initializer_list<OperandRef> operands, Named attributes = {});
   void append(Op op, const std::vector<OperandRef>& operands, Named attributes = {});
@@ -91,7 +92,8 @@ class RandomGraphBuilder {
   bool add_linalg(Op op);
 
   std::mt19937_64 random_;
-  RandomGraph builder_graph_;
+  GraphMaker maker_;
+  std::vector<InputDomain> domains_;
 };
 
 /// A graph of at least `nodes` nodes; primitives are chosen with equal probability.

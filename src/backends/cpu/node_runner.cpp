@@ -65,9 +65,9 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
     }
     compute(node, inputs, results);
   } catch (const Error& error) {
-    poison(Failure::make(error.kind(), error.what(), arguments_.sources[node]));
+    poison(Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)]));
   } catch (const std::bad_alloc&) {
-    poison(Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments_.sources[node]));
+    poison(Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments_.sources[graph_.origin(node)]));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/launch.h"
 #include "backends/cpu/program_run.h"
+#include "compiler/passes/simplify.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -18,6 +19,7 @@ constexpr std::size_t kMostDonors = 4;  // that a result may choose from
 
 CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fusion)
     : graph_(std::move(graph)), device_(device) {
+  if (fusion.fuse) simplified_ = to_string(simplify(graph_));
   schedule_ = make_schedule(graph_, kernel_ability(), fusion);
   code_ = find_kernels(schedule_.kernels, compiled_kernels_);
   step_of_.resize(graph_.nodes.size(), 0);
@@ -107,7 +109,7 @@ void CpuProgram::improve() {
   for (const KernelRef& code : code_) code->improve();
 }
 
-std::string CpuProgram::text() const { return to_string(schedule_, graph_); }
+std::string CpuProgram::text() const { return simplified_ + to_string(schedule_, graph_); }
 
 void CpuProgram::run(const RunArguments& arguments) { ProgramRun(*this, arguments).run(); }
 

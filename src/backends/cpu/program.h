@@ -42,8 +42,9 @@ class CpuProgram final : public Program {
   void find_donors();
   bool walked_alike(OperandRef value, std::uint32_t first, std::uint32_t last) const;
 
-  Graph graph_;
+  Graph graph_;  // simplified
   std::uint8_t device_;
+  std::string simplified_;  // what was done to the graph, for people
   Schedule schedule_;
   std::vector<KernelRef> code_;                              // one a kernel of the schedule
   std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none

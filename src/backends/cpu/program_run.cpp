@@ -121,7 +121,7 @@ const std::byte* ProgramRun::expected_address(std::uint32_t node) const {
 
 void ProgramRun::poison(const Step& step, const Error& error) {
   for (const std::uint32_t node : step.nodes) {
-    values_[node] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[node])};
+    values_[node] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)])};
   }
 }
 
