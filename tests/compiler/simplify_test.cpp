@@ -4,6 +4,7 @@
 #include "backends/reference/interpreter.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/rules.h"
+#include "fuzz/watch.h"
 #include "ir/attrs.gen.h"
 #include "ir/graph_maker.h"
 #include "ir/op.gen.h"
@@ -230,7 +231,7 @@ TEST(Simplify, SaysWhatItDid) {
 /// Doing it again finds nothing, and the bits of the reference backend stay, with and without failed inputs.
 TEST(Simplify, RandomGraphsKeepTheirBits) {
   std::size_t merged = 0;
-  for (std::uint64_t seed = 0; seed < from_environment("LENTO_FUZZ_SEEDS", 300); ++seed) {
+  for (std::uint64_t seed = 0; seed < fuzz::from_environment("LENTO_FUZZ_SEEDS", 300); ++seed) {
     const RandomGraph random = random_graph(seed, 60);
     Graph simpler = random.graph;
     merged += simplify(simpler).merged;

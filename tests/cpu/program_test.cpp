@@ -1,17 +1,18 @@
-// Programs of the CPU backend: the bits of a result do not depend on fusion, on the tier, on the number of threads or
-// on how memory is used; and they are the reference backend's, to rounding.
+// Programs of the CPU backend: each primitive is the reference backend's, to rounding; and a graph that was simplified
+// keeps its bits, its lines and the number of its kernels.
 #include "backends/cpu/program.h"
 
-#include <lento/threads.h>
-
 #include "backends/reference/interpreter.h"
+#include "compiler/rule_patterns.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
+#include "ir/run_graph.h"
+
+#include <lento/error.h>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -19,91 +20,10 @@
 namespace lento::test {
 namespace {
 
-/// The bytes of an output, or nothing when it failed.
-struct Result {
-  bool failed = false;
-  std::string bytes;
-
-  friend bool operator==(const Result&, const Result&) = default;
-};
-
-std::vector<Result> run(Program& program, const Graph& graph, const std::vector<std::vector<std::byte>>& inputs,
-                        bool donate) {
-  Backend& backend = backend_of(0);
-  std::vector<ValueRef> values;
-  for (const auto& bytes : inputs) {
-    BufferRef buffer = backend.allocate(bytes.size(), 0);
-    backend.copy_from_host(*buffer, bytes.data(), bytes.size());
-    values.push_back(Value::ready(std::move(buffer)));
-  }
-  const std::vector<std::uint8_t> donated(inputs.size(), donate ? 1 : 0);
-  std::vector<ValueRef> outputs;
-  for (std::size_t k = 0; k < graph.outputs.size(); ++k) outputs.push_back(Value::ready({}));
-  program.run({values, donated, graph.scalars, outputs, graph.sources});
-  std::vector<Result> results;
-  for (const ValueRef& output : outputs) {
-    if (output->failure) {
-      results.push_back({true, ""});
-    } else {
-      results.push_back({false, std::string(static_cast<const char*>(output->buffer->data()), output->buffer->size())});
-    }
-  }
-  if (!donate) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto* now = static_cast<const std::byte*>(values[i]->buffer->data());
-      EXPECT_TRUE(std::equal(inputs[i].begin(), inputs[i].end(), now)) << "input " << i << " was written";
-    }
-  }
-  return results;
-}
-
 FusionOptions unfused() {
   FusionOptions options;
   options.fuse = false;
   return options;
-}
-
-std::uint64_t seed_count(std::uint64_t otherwise) {
-  const char* given = std::getenv("LENTO_FUZZ_SEEDS");
-  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
-
-void expect_same(const std::vector<Result>& actual, const std::vector<Result>& expected, const char* what,
-                 const Graph& graph, const cpu::CpuProgram& program) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t k = 0; k < actual.size(); ++k) {
-    ASSERT_TRUE(actual[k] == expected[k]) << what << " changes %" << graph.outputs[k] << " of\n"
-                                          << to_string(graph) << program.text();
-  }
-}
-
-/// Kernels of a few ops, in tiles of a few elements: what long chains of large tensors become.
-FusionOptions in_tiles() {
-  FusionOptions options;
-  options.most_nodes = 2;
-  options.tile_elements = 3;
-  return options;
-}
-
-TEST(CpuPrograms, BitsDoNotDependOnFusionTierThreadsOrMemory) {
-  for (std::uint64_t seed = 0; seed < seed_count(300); ++seed) {
-    const RandomGraph random = random_graph(seed, 30);
-    const std::vector<std::vector<std::byte>> inputs = make_inputs(random, seed);
-    cpu::CpuProgram fused(random.graph, 0, FusionOptions{});
-    cpu::CpuProgram separate(random.graph, 0, unfused());
-    const std::vector<Result> expected = run(separate, random.graph, inputs, false);
-    set_num_threads(1);
-    expect_same(run(fused, random.graph, inputs, false), expected, "fusion", random.graph, fused);
-    set_num_threads(2);
-    expect_same(run(fused, random.graph, inputs, true), expected, "a second thread, or donation", random.graph, fused);
-    cpu::CpuProgram tiled(random.graph, 0, in_tiles());
-    expect_same(run(tiled, random.graph, inputs, seed % 2 == 0), expected, "tiles", random.graph, tiled);
-    if (seed % 10 == 0) {
-      fused.improve();
-      expect_same(run(fused, random.graph, inputs, true), expected, "the tier", random.graph, fused);
-    }
-    if (HasFatalFailure()) FAIL() << "seed " << seed;
-  }
 }
 
 bool is_convolution(Op op) {
@@ -117,16 +37,16 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
       RandomGraphBuilder builder(seed);
       ASSERT_TRUE(builder.add(op));
       const RandomGraph random = builder.finish();
-      const std::vector<std::vector<std::byte>> inputs = make_inputs(random, seed);
+      const InputBytes inputs = make_inputs(random, seed);
       cpu::CpuProgram program(random.graph, 0);
       reference::Interpreter reference(random.graph, 0);
-      const std::vector<Result> actual = run(program, random.graph, inputs, false);
-      const std::vector<Result> expected = run(reference, random.graph, inputs, false);
+      const std::vector<Outcome> actual = run_graph(program, random.graph, inputs);
+      const std::vector<Outcome> expected = run_graph(reference, random.graph, inputs);
       for (std::size_t k = 0; k < actual.size(); ++k) {
-        ASSERT_EQ(actual[k].failed, expected[k].failed) << to_string(random.graph);
+        ASSERT_EQ(actual[k].failed(), expected[k].failed()) << to_string(random.graph);
         const Record& node = random.graph.nodes[random.graph.outputs[k]];
         const auto count = static_cast<std::size_t>(element_count(shape_of(node.shape)));
-        for (std::size_t i = 0; i < count && !actual[k].failed; ++i) {
+        for (std::size_t i = 0; i < count && !actual[k].failed(); ++i) {
           const std::size_t size = size_of(node.dtype);
           const char* a = actual[k].bytes.data() + i * size;
           const char* b = expected[k].bytes.data() + i * size;
@@ -147,6 +67,59 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
       }
     }
   }
+}
+
+/// The device runs what it is told when nothing is fused, and what is left after simplification otherwise.
+TEST(CpuPrograms, SimplificationKeepsTheBits) {
+  for (const RulePattern& pattern : rule_patterns()) {
+    for (int d = 0; d < kDTypeCount; ++d) {
+      GraphMaker maker;
+      try {
+        maker.output(pattern.build(maker, static_cast<DType>(d)));
+      } catch (const Error&) {
+        continue;  // not defined in this dtype
+      }
+      cpu::CpuProgram simplified(maker.graph, 0, FusionOptions{});
+      cpu::CpuProgram traced(maker.graph, 0, unfused());
+      const InputBytes inputs = special_inputs(maker.graph);
+      EXPECT_TRUE(run_graph(simplified, maker.graph, inputs) == run_graph(traced, maker.graph, inputs))
+          << pattern.rule << "\n"
+          << to_string(maker.graph) << simplified.text() << traced.text();
+    }
+  }
+}
+
+TEST(CpuPrograms, AFailureNamesTheLineOfTheTraceThatRuns) {
+  Graph graph = parse_graph(R"(graph(%in0: float32(4,), %in1: int64(2,)) {
+  %0 = negative(%in0) : float32(4,)
+  %1 = negative(%0) : float32(4,)
+  %2 = reshape(%1, shape=[4]) : float32(4,)
+  %3 = take_axis(%2, %in1, axis=0) : float32(2,)                  @ train.py:4
+  %4 = exp(%3) : float32(2,)                                      @ train.py:5
+  return %4
+}
+)");
+  cpu::CpuProgram program(graph, 0, FusionOptions{});
+  InputBytes inputs{std::vector<std::byte>(16), std::vector<std::byte>(16)};
+  Scalar(7).write(DType::int64, inputs[1].data());
+  graph.sources[3] = Source::from_text("later.py", 40);  // a trace of the same structure from other lines
+  const std::vector<Outcome> outcomes = run_graph(program, graph, inputs);
+  ASSERT_TRUE(outcomes[0].failed());
+  EXPECT_EQ(outcomes[0].failure->source, graph.sources[3]);
+}
+
+TEST(CpuPrograms, NormalisationWithNewAxesIsOneKernel) {
+  const Graph graph = parse_graph(R"(graph(%in0: float32(8, 16); $0: float32 = 16.0, $1: float32 = 1e-05) {
+  %0 = reduce_sum(%in0, axes=[1], keepdims=false) : float32(8,)
+  %1 = divide(%0, $0) : float32(8,)
+  %2 = reshape(%1, shape=[8, 1]) : float32(8, 1)
+  %3 = broadcast_to(%2, shape=[8, 16]) : float32(8, 16)
+  %4 = subtract(%in0, %3) : float32(8, 16)
+  return %4
+}
+)");
+  EXPECT_EQ(cpu::CpuProgram(graph, 0, FusionOptions{}).kernels(), 1U);
+  EXPECT_GT(cpu::CpuProgram(graph, 0, unfused()).kernels(), 1U);
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ inline constexpr std::size_t kGuard = 64;
 
 std::size_t below(Random& random, std::size_t limit);
 
+/// Functions that backends compute with polynomials of their own.
+bool differs_between_backends(Op op, DType dtype);
+
 /// What elements of floating dtypes are.
 enum class Values : std::uint8_t {
   special,  // numbers, now and then one that is hard to round, too large, infinite or nan

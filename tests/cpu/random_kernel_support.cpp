@@ -15,14 +15,13 @@
 
 namespace lento::testing {
 
-namespace {
-
-using Kind = Instruction::Kind;
-
-/// Functions that backends compute with polynomials of their own.
 bool differs_between_backends(Op op, DType dtype) {
   return is_floating(dtype) && ((op >= Op::exp && op <= Op::i1e) || op == Op::general_pow);
 }
+
+namespace {
+
+using Kind = Instruction::Kind;
 
 /// Ops that show the sign of a nan, which is nobody's promise.
 bool shows_sign_of_nan(Op op) { return op == Op::signbit || op == Op::copysign; }

@@ -3,17 +3,14 @@
 #include "fuzz/program.h"
 
 #include "fuzz/reduce.h"
+#include "fuzz/watch.h"
 
 #include <lento/cache.h>
 #include <lento/metrics.h>
 
 #include <gtest/gtest.h>
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -28,69 +25,6 @@ constexpr std::uint64_t kPrograms = 4'000;  // slower, and a test has 600 second
 #else
 constexpr std::uint64_t kPrograms = 20'000;
 #endif
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-/// What to say when the program under way crashes or does not end; made before it runs, for use in a signal handler.
-class LastWords {
- public:
-  static constexpr unsigned kPatience = 120;  // seconds; a program takes a millisecond
-
-  LastWords() {
-    struct sigaction action = {};
-    action.sa_handler = [](int signal) {
-      // What cannot be written cannot be helped.
-      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words.data(), words.size());
-      // A fault happens again when this returns, and then meets whoever was here before: a sanitizer, perhaps.
-      for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
-      if (signal == SIGALRM) ::raise(signal);
-    };
-    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before[i]);
-  }
-  ~LastWords() {
-    alarm(0);
-    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
-  }
-  LastWords(const LastWords&) = delete;
-  LastWords& operator=(const LastWords&) = delete;
-
-  void set(std::uint64_t seed) {
-    words = "\nseed " + std::to_string(seed) + " crashed or hung: LENTO_FUZZ_FIRST=" + std::to_string(seed) +
-            " runs it again\n";
-    alarm(kPatience);
-  }
-  /// Reducing takes its time.
-  static void forget() { alarm(0); }
-
- private:
-  static constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGABRT, SIGALRM};
-  static inline std::string words;
-  static inline std::array<struct sigaction, kSignals.size()> before;
-};
-
-using Clock = std::chrono::steady_clock;
-
-/// A line a second, when somebody watches.
-class Progress {
- public:
-  void show(std::uint64_t seed, std::uint64_t programs) {
-    const auto now = Clock::now();
-    if (now - shown_ < std::chrono::seconds(1)) return;
-    shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    std::cerr << "\r" << programs << " programs, "
-              << static_cast<std::uint64_t>(static_cast<double>(programs) / seconds) << " a second, seed " << seed
-              << "    " << std::flush;
-  }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_ = start_;
-};
 
 // LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_PROGRAMS: how many programs. LENTO_FUZZ_SECONDS: for how long instead,
 // with progress; 0 means until stopped.
@@ -107,7 +41,7 @@ TEST(Programs, BehaveAsIfEveryOpRanAtOnce) {
     return !difference(program).empty();
   };
   LastWords last_words;
-  Progress progress;
+  Progress progress("programs");
   std::uint64_t programs = 0;
   for (; programs < count; ++programs) {
     const std::uint64_t seed = first + programs;

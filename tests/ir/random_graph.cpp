@@ -13,11 +13,13 @@ namespace lento::test {
 
 namespace {
 
-constexpr std::int64_t kLargestValue = 4096;  // elements; larger values are not used as operands
+/// Elements; larger values are not used as operands.
+constexpr std::int64_t kLargestValue = 4096;
+constexpr std::int64_t kLargestLongValue = 100'000;
 
 }  // namespace
 
-RandomGraphBuilder::RandomGraphBuilder(std::uint64_t seed) : random_(seed) {}
+RandomGraphBuilder::RandomGraphBuilder(std::uint64_t seed, std::int64_t longest) : random_(seed), longest_(longest) {}
 
 // --- choices ---
 
@@ -41,6 +43,8 @@ Shape RandomGraphBuilder::any_shape(std::int64_t low_rank, std::int64_t high_ran
   for (std::int64_t axis = 0; axis < rank; ++axis) {
     shape.push_back(std::max(low_extent, chance(0.05) ? 0 : between(1, 5)));
   }
+  if (longest_ > 5 && rank > 0 && chance(0.5))
+    shape[static_cast<std::size_t>(between(0, rank - 1))] = between(6, longest_);
   return shape;
 }
 
@@ -91,7 +95,8 @@ std::optional<OperandRef> RandomGraphBuilder::existing(const std::function<bool(
   std::vector<OperandRef> candidates;
   const auto consider = [&](OperandRef operand) {
     const Meta type = meta(operand);
-    if (element_count(type.shape) <= kLargestValue && test(type)) candidates.push_back(operand);
+    if (element_count(type.shape) <= (longest_ > 5 ? kLargestLongValue : kLargestValue) && test(type))
+      candidates.push_back(operand);
   };
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) consider(OperandRef::record(i));
   for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) consider(OperandRef::leaf(i));
@@ -218,8 +223,8 @@ RandomGraph RandomGraphBuilder::finish() {
   return {std::exchange(maker_, {}).graph, std::exchange(domains_, {})};
 }
 
-RandomGraph random_graph(std::uint64_t seed, std::size_t nodes) {
-  RandomGraphBuilder builder(seed);
+RandomGraph random_graph(std::uint64_t seed, std::size_t nodes, std::int64_t longest) {
+  RandomGraphBuilder builder(seed, longest);
   std::mt19937_64 random(seed * 0x9e3779b97f4a7c15U + 1);
   const std::vector<Op> ops = all_primitives();
   for (std::size_t i = 0; i < nodes; ++i) builder.add(ops[random() % ops.size()]);

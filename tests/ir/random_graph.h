@@ -41,7 +41,8 @@ struct RandomGraph {
 
 class RandomGraphBuilder {
  public:
-  explicit RandomGraphBuilder(std::uint64_t seed);
+  /// Axes are up to 5 long, and now and then one is up to `longest`.
+  explicit RandomGraphBuilder(std::uint64_t seed, std::int64_t longest = 5);
 
   /// Adds a node of this op, with its further results or some of them, on operands that are there already or on new
   /// inputs. False when nobody has said how to make operands for it.
@@ -92,12 +93,13 @@ class RandomGraphBuilder {
   bool add_linalg(Op op);
 
   std::mt19937_64 random_;
+  std::int64_t longest_;
   GraphMaker maker_;
   std::vector<InputDomain> domains_;
 };
 
 /// A graph of at least `nodes` nodes; primitives are chosen with equal probability.
-RandomGraph random_graph(std::uint64_t seed, std::size_t nodes);
+RandomGraph random_graph(std::uint64_t seed, std::size_t nodes, std::int64_t longest = 5);
 
 /// The ops a graph can hold: all but the bookkeeping ones.
 std::vector<Op> all_primitives();

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@ struct Outcome {
   std::string bytes;  // empty when it failed
 
   bool failed() const { return static_cast<bool>(failure); }
+  std::string text() const { return failed() ? "failed: " + failure->message : bytes; }
   /// Which of several failures a value shows is open.
   friend bool operator==(const Outcome& a, const Outcome& b) { return a.failed() == b.failed() && a.bytes == b.bytes; }
 };
@@ -62,12 +62,6 @@ inline std::vector<Outcome> run_graph(Program& program, const Graph& graph, cons
     EXPECT_TRUE(std::equal(inputs[i].begin(), inputs[i].end(), now)) << "input " << i << " was written";
   }
   return outcomes;
-}
-
-/// A number from the environment: LENTO_FUZZ_SEEDS=100000 looks longer.
-inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given == nullptr || *given == '\0' ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
 }  // namespace lento::test

@@ -1,0 +1,122 @@
+// Random graphs over all primitives on the CPU device: the bits of a result depend on neither fusion, tier, threads nor
+// memory, and they are the reference backend's wherever those are exact. The suite runs the same 5,000 every time;
+// `make fuzz` looks further.
+//
+// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_SECONDS: for how long, with progress; 0 means until stopped.
+// LENTO_FUZZ_GRAPH: a file with the text of a case, to be run instead.
+#include "cpu/graph_case.h"
+#include "fuzz/watch.h"
+#include "ir/op.h"
+
+#include <lento/threads.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+namespace lento::test {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kGraphs = 800;  // slower, and a test has 600 seconds
+#else
+constexpr std::uint64_t kGraphs = 5'000;
+#endif
+constexpr std::uint64_t kParts = 8;  // tests, which run side by side
+
+class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {};
+
+void check(const GraphCase& graph, const std::string& name) {
+  const std::string found = difference(graph);
+  if (found.empty()) return;
+  fuzz::LastWords::forget();
+  const GraphCase least = reduce(graph, [](const GraphCase& c) { return !difference(c).empty(); });
+  FAIL() << name << ": " << found << "reduced (LENTO_FUZZ_GRAPH=file runs it again): " << difference(least)
+         << to_text(least);
+}
+
+TEST_P(RandomGraphs, BitsDoNotDependOnHowTheyAreComputed) {
+  if (const char* file = std::getenv("LENTO_FUZZ_GRAPH"); file != nullptr) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    check(parse_case(text.str()), file);
+    return;
+  }
+  const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
+  const std::uint64_t first = fuzz::from_environment("LENTO_FUZZ_FIRST", 0) + GetParam() * kGraphs / kParts;
+  const auto seconds = static_cast<double>(fuzz::from_environment("LENTO_FUZZ_SECONDS", 0));
+  const std::uint64_t count = looks_further ? std::numeric_limits<std::uint64_t>::max() : kGraphs / kParts;
+  fuzz::LastWords last_words;
+  fuzz::Progress progress("graphs");
+  for (std::uint64_t done = 0; done < count; ++done) {
+    last_words.set(first + done);
+    check(random_case(first + done), "seed " + std::to_string(first + done));
+    if (HasFatalFailure()) return;
+    if (!looks_further) continue;
+    progress.show(first + done, done + 1);
+    if (seconds > 0 && progress.seconds() > seconds) break;
+  }
+  if (looks_further) std::cerr << "\nno difference\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Part, RandomGraphs, ::testing::Range(std::uint64_t{0}, kParts));
+
+/// The cases of the suite have every primitive in them, and most values can be compared with the reference backend.
+TEST(GraphCases, HaveEveryPrimitive) {
+  std::set<Op> seen;
+  std::size_t nodes = 0;
+  std::size_t rough = 0;
+  for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
+    const Graph graph = random_case(seed).random.graph;
+    const std::vector<Agreement> agree = agreements(graph);
+    for (const Record& record : graph.nodes) seen.insert(record.op);
+    nodes += graph.nodes.size();
+    rough += static_cast<std::size_t>(std::ranges::count(agree, Agreement::rough));
+  }
+  for (const Op op : all_primitives()) EXPECT_TRUE(seen.contains(op)) << info(op).name;
+  EXPECT_LT(rough, nodes / 2);
+}
+
+TEST(GraphCases, TextIsReadBack) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const GraphCase graph = random_case(seed);
+    const GraphCase again = parse_case(to_text(graph));
+    EXPECT_EQ(to_text(again), to_text(graph));
+    EXPECT_EQ(again.seed, seed);
+  }
+  EXPECT_THROW(parse_case("graph() {\n}\n"), std::invalid_argument);
+}
+
+/// A planted fault: whatever reads the exponential of a sum.
+TEST(GraphCases, AreReducedToWhatFails) {
+  const auto fails = [](const GraphCase& c) {
+    const Graph& graph = c.random.graph;
+    return std::ranges::any_of(graph.nodes, [&](const Record& record) {
+      if (record.op != Op::exp) return false;
+      const OperandRef operand = graph.operands(record)[0];
+      return operand.kind() == OperandRef::Kind::record && graph.nodes[operand.index()].op == Op::add;
+    });
+  };
+  std::size_t reduced = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    RandomGraphBuilder builder(seed);
+    for (int i = 0; i < 12; ++i) builder.add(i % 4 == 0 ? Op::add : i % 4 == 1 ? Op::exp : Op::reduce_max);
+    GraphCase graph{builder.finish(), seed};
+    graph.random.graph.outputs.clear();
+    for (std::uint32_t i = 0; i < graph.random.graph.nodes.size(); ++i) graph.random.graph.outputs.push_back(i);
+    if (!fails(graph)) continue;
+    const GraphCase least = reduce(graph, fails);
+    verify(least.random.graph);
+    EXPECT_TRUE(fails(least));
+    EXPECT_EQ(least.random.graph.nodes.size(), 2U) << to_text(least);
+    ++reduced;
+  }
+  EXPECT_GT(reduced, 0U);
+}
+
+}  // namespace
+}  // namespace lento::test
