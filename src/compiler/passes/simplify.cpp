@@ -6,7 +6,6 @@
 #include "compiler/passes/rewriting.h"
 #include "compiler/passes/rules.h"
 #include "ir/attrs.gen.h"
-#include "ir/op.h"
 
 #include <algorithm>
 #include <utility>
@@ -59,19 +58,15 @@ class Simplifier {
     for (const OperandRef operand : old_.operands(record)) {
       node_.operands_.push_back(operand.kind() == OperandRef::Kind::record ? value_of_[operand.index()] : operand);
     }
-    const bool output = is_output_[old] != 0;
-    if (!rules_of(record.op).empty()) {
-      if (output) before_ = node_.operands_;
-      rewrite();
-      if (node_.value_) {
-        if (output) {
-          keep_output(old, record, *node_.value_);
-        } else {
-          no_longer_reads(*node_.value_);
-        }
-        stand_for(old, *node_.value_);
-        return;
+    rewrite();
+    if (node_.value_) {
+      if (is_output_[old] != 0) {
+        keep_output(old, *node_.value_);
+      } else {
+        no_longer_reads(*node_.value_);
       }
+      stand_for(old, *node_.value_);
+      return;
     }
     append(old, draft, node_.operands_);
     merge_or_keep(old);
@@ -101,26 +96,17 @@ class Simplifier {
       return;
     }
     ++simplified_.merged;
-    const Record record = graph_.nodes[node];
-    const std::span<const OperandRef> operands = graph_.operands(record);
-    before_.assign(operands.begin(), operands.end());
     drop_last();
-    if (is_output_[old] != 0) keep_output(old, record, OperandRef::record(first));
+    if (is_output_[old] != 0) keep_output(old, OperandRef::record(first));
     stand_for(old, OperandRef::record(first));
   }
 
-  /// An output must be a node of its own, with memory of its own, although its value is another one's: what is computed
-  /// element by element is computed once more, where the other one is, and everything else is copied.
-  void keep_output(std::uint32_t old, const Record& record, OperandRef value) {
-    const Family family = info(record.op).family;
-    if (family == Family::elementwise || family == Family::cast) {
-      append(old, record, before_);
-    } else {
-      Record copy{.op = Op::reshape, .dtype = record.dtype};
-      copy.shape = record.shape;
-      copy.attrs = intern(ReshapeAttrs{shape_of(record.shape)});
-      append(old, copy, std::span(&value, 1));
-    }
+  /// An output is a node of its own, although its value is another one's: a reshape, which a backend need not copy.
+  void keep_output(std::uint32_t old, OperandRef value) {
+    Record copy{.op = Op::reshape, .dtype = old_.nodes[old].dtype};
+    copy.shape = old_.nodes[old].shape;
+    copy.attrs = intern(ReshapeAttrs{shape_of(copy.shape)});
+    append(old, copy, std::span(&value, 1));
     graph_.outputs.push_back(static_cast<std::uint32_t>(graph_.nodes.size() - 1));
   }
 
@@ -141,8 +127,7 @@ class Simplifier {
     const OperandRef producer = value_of_[record.operands[0].index()];
     const std::uint32_t place = find_result(producer.index(), record.result_index);
     if (place != kNone) {
-      // Merged. An output of its own is a copy.
-      if (is_output_[old] != 0) keep_output(old, record, OperandRef::record(place));
+      if (is_output_[old] != 0) keep_output(old, OperandRef::record(place));
       stand_for(old, OperandRef::record(place));
       return;
     }
@@ -196,7 +181,6 @@ class Simplifier {
   std::vector<OperandRef> value_of_;     // one a node of the old graph: what stands for it in the new one
   std::vector<std::uint32_t> old_uses_;  // one a node of the old graph: operands and outputs that read it
   std::vector<std::uint8_t> is_output_;  // one a node of the old graph
-  std::vector<OperandRef> before_;       // operands of the node before rules changed them
   Simplified simplified_;
 };
 

@@ -3,7 +3,7 @@
 // leaves out what nobody needs any more (dead_code.h). Both are linear in the graph and not recursive.
 //
 // Arguments keep their places: inputs, numbers, and outputs in their order, each a node of its own. Graph::origins says
-// which node of the trace each node stands for.
+// which node of the trace each node stands for: a failure of an op that was merged names the first line that has it.
 #pragma once
 
 #include "ir/graph.h"
