@@ -53,7 +53,8 @@ void CpuProgram::find_donors() {
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> dead;
   std::vector<std::vector<std::uint32_t>> dying(schedule_.steps.size());
   for (std::uint32_t input = 0; input < graph_.inputs.size(); ++input) {
-    if (last_use_of_input_[input] != kNever) dying[last_use_of_input_[input]].push_back(input);
+    // A program without steps has inputs, too.
+    if (last_use_of_input_[input] < dying.size()) dying[last_use_of_input_[input]].push_back(input);
   }
   donors_.resize(schedule_.steps.size());
   auto chain = schedule_.chains.begin();
