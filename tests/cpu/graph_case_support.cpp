@@ -113,6 +113,14 @@ FusionOptions unfused() {
   return options;
 }
 
+/// Kernels of a few ops, in tiles of a few elements: what long chains of large tensors become.
+FusionOptions in_tiles() {
+  FusionOptions options;
+  options.most_nodes = 2;
+  options.tile_elements = 3;
+  return options;
+}
+
 /// Runs of one graph, compared with the first one of the device and with the reference backend's.
 class Comparison {
  public:
@@ -121,12 +129,14 @@ class Comparison {
         inputs_(make_inputs(given.random, given.seed)),
         promised_(promised(graph_)),
         separate_(graph_, 0, unfused()),
-        fused_(graph_, 0, FusionOptions{}) {}
+        fused_(graph_, 0, FusionOptions{}),
+        tiled_(graph_, 0, in_tiles()) {}
 
   std::string run() {
     const std::vector<Outcome> alone = run(separate_, 1, false);
     std::string found = against("fusion", run(fused_, 1, false), alone);
     if (found.empty()) found = against("a second thread, or memory", run(fused_, 2, true), alone);
+    if (found.empty()) found = against("cutting into tiles", run(tiled_, 1, false), alone);
     if (!found.empty()) return found;
     fused_.improve();
     found = against("the tier", run(fused_, 1, true), alone);
@@ -180,6 +190,7 @@ class Comparison {
   std::vector<std::uint8_t> promised_;
   cpu::CpuProgram separate_;
   cpu::CpuProgram fused_;
+  cpu::CpuProgram tiled_;
 };
 
 }  // namespace
