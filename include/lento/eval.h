@@ -68,6 +68,13 @@ enum class SyncMode : std::uint8_t {
   error,  // throws instead
 };
 
+/// Which code of kernels runs on the CPU.
+enum class CodeTier : std::uint8_t {
+  automatic,  // what is compiled at once, and in its place, when a kernel runs often, what is compiled with more care
+  zero,       // only the former
+  one,        // only the latter
+};
+
 struct Options {
   /// Past this many pending records of a thread the oldest part is evaluated (clause T9).
   std::uint32_t max_pending_nodes = 100'000;
@@ -76,6 +83,12 @@ struct Options {
   SyncMode sync = SyncMode::allow;
   /// Whether compiled code is kept on disk and found there (clause E11). Nothing means what LENTO_DISK_CACHE says.
   std::optional<bool> disk_cache;
+  /// To find what makes a result wrong, take something away: ops that run together, a tier of code, code of our own for
+  /// some ops (primitives by name, separated by commas). Nothing means what LENTO_FUSION, LENTO_TIER and
+  /// LENTO_FORCE_FALLBACK say. Plans that were made under other settings are left alone and found when these return.
+  std::optional<bool> fusion;
+  std::optional<CodeTier> tier;
+  std::optional<std::string> force_fallback;
 };
 LENTO_API Options options();
 /// Throws ValueError for values that make no sense.

@@ -182,6 +182,9 @@ def set_options(
     max_pending_nodes: int | None = None,
     max_inflight_steps: int | None = None,
     disk_cache: builtins.bool | None = None,
+    fusion: builtins.bool | None = None,
+    tier: Literal[0, 1, "auto"] | None = None,
+    force_fallback: str | None = None,
 ) -> dict[str, Any]: ...
 def dump(tensors: Any, format: Literal["text", "dot", "json", "backend"] = "text") -> str: ...
 def graph_key(*tensors: Any) -> int: ...

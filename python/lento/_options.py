@@ -17,6 +17,12 @@ class options:
     ``max_inflight_steps`` (default 16): with more steps than this under way, ``step`` waits.
     ``disk_cache`` (default ``True`` unless ``LENTO_DISK_CACHE=off``): compiled code is kept on disk and found there.
 
+    To find a wrong result, take something away; what was compiled with other settings is kept and found again later:
+    ``fusion`` (default ``True``): ops run together where that is faster.
+    ``tier`` (default ``"auto"``): 0 runs only the code that is compiled at once, 1 only code compiled with more care.
+    ``force_fallback`` (default ``""``): primitives, as in ``"exp,reduce_sum"``, that run on the reference backend's
+    kernels.
+
         >>> x = lento.ones((3,)) + 1
         >>> with lento.options(sync="error"):
         ...     print(x)
@@ -32,12 +38,18 @@ class options:
         max_pending_nodes: int | None = None,
         max_inflight_steps: int | None = None,
         disk_cache: bool | None = None,
+        fusion: bool | None = None,
+        tier: Literal[0, 1, "auto"] | None = None,
+        force_fallback: str | None = None,
     ) -> None:
         self._new: dict[str, Any] = {
             "sync": sync,
             "max_pending_nodes": max_pending_nodes,
             "max_inflight_steps": max_inflight_steps,
             "disk_cache": disk_cache,
+            "fusion": fusion,
+            "tier": tier,
+            "force_fallback": force_fallback,
         }
         self._old = [_core.set_options(**self._new)]
         self._entered = False

@@ -44,10 +44,23 @@ bool to_switch(PyObject* object, const char* name) {
   return object == Py_True;
 }
 
+CodeTier to_tier(PyObject* object) {
+  if (const auto word = to_string_view(object); word && *word == "auto") return CodeTier::automatic;
+  const auto value = PyBool_Check(object) ? std::nullopt : to_int(object);
+  if (value == 0) return CodeTier::zero;
+  if (value == 1) return CodeTier::one;
+  raise(PyExc_ValueError, "options(): tier must be 0, 1 or 'auto', not %R", object);
+}
+nb::object from_tier(CodeTier tier) {
+  if (tier == CodeTier::automatic) return nb::str("auto");
+  return nb::int_(tier == CodeTier::one ? 1 : 0);
+}
+
 /// Sets what is not None, all of it or nothing, and returns what those options were before. The GIL makes it one
 /// action.
 nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_nodes, const nb::object& max_inflight_steps,
-                      const nb::object& disk_cache) {
+                      const nb::object& disk_cache, const nb::object& fusion, const nb::object& tier,
+                      const nb::object& force_fallback) {
   const Options before = options();
   Options after = before;
   nb::dict old;
@@ -67,6 +80,23 @@ nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_node
   if (!disk_cache.is_none()) {
     after.disk_cache = to_switch(disk_cache.ptr(), "disk_cache");
     old["disk_cache"] = *before.disk_cache;
+  }
+  if (!fusion.is_none()) {
+    after.fusion = to_switch(fusion.ptr(), "fusion");
+    old["fusion"] = *before.fusion;
+  }
+  if (!tier.is_none()) {
+    after.tier = to_tier(tier.ptr());
+    old["tier"] = from_tier(*before.tier);
+  }
+  if (!force_fallback.is_none()) {
+    const auto names = to_string_view(force_fallback.ptr());
+    if (!names) {
+      raise(PyExc_TypeError, "options(): argument 'force_fallback' must be str, not %s",
+            Py_TYPE(force_fallback.ptr())->tp_name);
+    }
+    after.force_fallback = std::string(*names);
+    old["force_fallback"] = nb::str(before.force_fallback->c_str());
   }
   set_options(after);
   return old;
@@ -90,7 +120,8 @@ void bind_options(nb::module_& module) {
   set_warning_handler(warn);
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
              nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none(),
-             nb::arg("disk_cache").none() = nb::none());
+             nb::arg("disk_cache").none() = nb::none(), nb::arg("fusion").none() = nb::none(),
+             nb::arg("tier").none() = nb::none(), nb::arg("force_fallback").none() = nb::none());
 }
 
 }  // namespace lento::python

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/disk_cache.h"
+#include "backend/switches.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/timings.h"
@@ -138,7 +139,10 @@ Options options() {
   return {.max_pending_nodes = max_pending_nodes(),
           .max_inflight_steps = max_inflight_steps(),
           .sync = sync_mode(),
-          .disk_cache = disk_cache().enabled()};
+          .disk_cache = disk_cache().enabled(),
+          .fusion = switches()->fusion,
+          .tier = switches()->tier,
+          .force_fallback = fallback_text(*switches())};
 }
 
 void set_options(const Options& options) {
@@ -148,10 +152,13 @@ void set_options(const Options& options) {
   if (options.max_inflight_steps < 1) {
     fail<ValueError>("max_inflight_steps is {}; it must be at least 1", options.max_inflight_steps);
   }
+  // What may throw comes first: all is set or nothing.
+  const Switches* const chosen = find_switches(options);
   disk_cache().set_enabled(options.disk_cache.value_or(disk_cache().enabled_at_start()));
   set_max_pending_nodes(options.max_pending_nodes);
   set_max_inflight_steps(options.max_inflight_steps);
   set_sync_mode(options.sync);
+  set_switches(chosen);
 }
 
 Scope::Scope(std::string_view name) : outer_(call_context().scope) {

@@ -168,7 +168,10 @@ std::string describe_difference(const Graph& now, const Graph& before) {
 void explain_compile(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached, bool rebound) {
   const Plan* plan = nearest(graph, device, cached);
   CompileNote note{graph.nodes.size(), graph.sources.empty() ? Source{} : graph.sources.back(), "", rebound};
-  if (plan != nullptr) note.difference = describe_difference(graph, plan->graph);
+  if (plan != nullptr) {
+    note.difference = describe_difference(graph, plan->graph);
+    if (note.difference.empty()) note.difference = "the option fusion, tier or force_fallback changed";
+  }
   Notes& all = notes();
   const std::lock_guard lock(all.mutex);
   all.compiles.push_back(std::move(note));

@@ -39,11 +39,11 @@ struct PlanCache::Compilation {
   CompletionRef done = Completion::make();
 };
 
-PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, std::uint64_t hash) {
+PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, const Switches* under, std::uint64_t hash) {
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const PlanPtr& plan = *it->second;
-    if (plan->device != device || !same_structure(plan->graph, graph)) continue;
+    if (plan->device != device || plan->switches != under || !same_structure(plan->graph, graph)) continue;
     order_.splice(order_.begin(), order_, it->second);
     return plan;
   }
@@ -54,19 +54,22 @@ bool PlanCache::knows_pattern(const Plan& plan) const {
   const auto [first, last] = by_pattern_.equal_range(plan.pattern);
   return std::any_of(first, last, [&](const auto& entry) {
     const Plan& other = **entry.second;
-    return other.device == plan.device && same_pattern(other.graph, plan.graph);
+    return other.device == plan.device && other.switches == plan.switches && same_pattern(other.graph, plan.graph);
   });
 }
 
-PlanCache::CompilationPtr PlanCache::find_compilation(const Graph& graph, std::uint8_t device) const {
+PlanCache::CompilationPtr PlanCache::find_compilation(const Graph& graph, std::uint8_t device,
+                                                      const Switches* under) const {
   for (const CompilationPtr& work : compiling_) {
-    if (work->plan->device == device && same_structure(work->plan->graph, graph)) return work;
+    const Plan& plan = *work->plan;
+    if (plan.device == device && plan.switches == under && same_structure(plan.graph, graph)) return work;
   }
   return nullptr;
 }
 
 PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   const std::uint64_t hash = structure_hash(graph, device);
+  const Switches* const under = switches();
   CompilationPtr mine;
   CompilationPtr work;
   std::function<void()> task;  // made before the compile is announced, for that must not fail afterwards
@@ -75,11 +78,11 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     const NoForkNow no_fork;  // a compile that is announced must be submitted
     {
       const std::lock_guard lock(mutex_);
-      if (PlanPtr plan = find(graph, device, hash)) {
+      if (PlanPtr plan = find(graph, device, under, hash)) {
         count(kHit);
         return plan;
       }
-      work = find_compilation(graph, device);
+      work = find_compilation(graph, device, under);
       if (work == nullptr && mine != nullptr) {
         others = recent(kCandidates);
         mine->known_pattern = knows_pattern(*mine->plan);
@@ -88,7 +91,7 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
       }
     }
     if (work == nullptr) {
-      mine = begin(graph, device, hash);  // large graphs are copied without the lock
+      mine = begin(graph, device, under, hash);  // large graphs are copied without the lock
       task = [this, compilation = mine] { compile(compilation); };
     } else if (work == mine) {
       // On a worker, so that a caller can be interrupted while it waits.
@@ -111,11 +114,13 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   return work->plan;
 }
 
-PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t device, std::uint64_t hash) {
+PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t device, const Switches* under,
+                                           std::uint64_t hash) {
   auto work = std::make_shared<Compilation>();
   work->plan = std::make_shared<Plan>();
   work->plan->graph = graph;
   work->plan->device = device;
+  work->plan->switches = under;
   work->plan->hash = hash;
   work->plan->pattern = pattern_hash(graph, device);
   return work;
@@ -125,6 +130,7 @@ void PlanCache::compile(const CompilationPtr& work) {
   Plan& plan = *work->plan;
   const auto start = std::chrono::steady_clock::now();
   try {
+    const CompileSwitches held(plan.switches);
     plan.program = backend_of(plan.device).compile(plan.graph, plan.device);
     plan.bytes = sizeof(Plan) + graph_bytes(plan.graph) + plan.program->bytes();
   } catch (const Error& error) {

@@ -1,19 +1,15 @@
 #include "backends/cpu/kernel_cache.h"
 
 #include "backend/background.h"
+#include "backend/switches.h"
 #include "backends/cpu/kernel_files.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
-#include "base/fail.h"
 #include "base/fork.h"
-#include "ir/op.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <exception>
 #include <list>
-#include <string_view>
 #include <unordered_map>
 
 namespace lento::cpu {
@@ -28,40 +24,6 @@ const CounterId kEvict = counter_id("kernel.evict");
 
 constexpr std::size_t kMaxKernels = 4096;
 
-/// LENTO_TIER: 0 never improves, 1 compiles with care at once; "" does both in turn.
-enum class TierChoice : std::uint8_t { both, only_zero, only_one };
-TierChoice tier_choice() {
-  static const TierChoice choice = [] {
-    const char* text = std::getenv("LENTO_TIER");
-    const std::string_view given = text == nullptr ? "" : text;
-    if (given == "0") return TierChoice::only_zero;
-    if (given == "1") return TierChoice::only_one;
-    if (!given.empty()) fail<ValueError>("LENTO_TIER is '{}'; it must be 0 or 1", given);
-    return TierChoice::both;
-  }();
-  return choice;
-}
-
-/// LENTO_FORCE_FALLBACK=op1,op2: these ops run on the reference backend's kernels.
-bool falls_back(Op op) {
-  static const std::array<bool, kOpCount> forced = [] {
-    std::array<bool, kOpCount> ops{};
-    const char* text = std::getenv("LENTO_FORCE_FALLBACK");
-    std::string_view rest = text == nullptr ? "" : text;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string_view name = rest.substr(0, comma);
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-      if (name.empty()) continue;
-      const std::optional<Op> found = find_op(name);
-      if (!found) fail<ValueError>("LENTO_FORCE_FALLBACK names '{}', which is no primitive", name);
-      ops[static_cast<std::size_t>(*found)] = true;
-    }
-    return ops;
-  }();
-  return forced[static_cast<std::size_t>(op)];
-}
-
 /// Kernels by hash, the most recently found first.
 struct Cache {
   using Order = std::list<KernelRef>;
@@ -70,17 +32,17 @@ struct Cache {
   Order order;
   std::unordered_multimap<std::uint64_t, Order::iterator> by_hash;
 
-  KernelRef find_or_add(const Kernel& kernel) {
+  KernelRef find_or_add(const Kernel& kernel, CodeTier tier) {
     const std::uint64_t key = hash(kernel);
     const std::lock_guard lock(mutex);
     const auto [first, last] = by_hash.equal_range(key);
     for (auto it = first; it != last; ++it) {
-      if ((*it->second)->kernel() != kernel) continue;
+      if ((*it->second)->kernel() != kernel || (*it->second)->tier() != tier) continue;
       order.splice(order.begin(), order, it->second);
       count(kHit);
       return *it->second;
     }
-    order.push_front(std::make_shared<CachedKernel>(kernel));
+    order.push_front(std::make_shared<CachedKernel>(kernel, tier));
     by_hash.emplace(key, order.begin());
     if (order.size() > kMaxKernels) evict();
     return order.front();
@@ -111,17 +73,16 @@ bool CachedKernel::ensure_compiled() {
   bool now = false;
   std::call_once(compiled_, [this, &now] {
     now = true;
-    const TierChoice choice = tier_choice();
     // Better code that is on disk is there at once; then there is nothing to improve.
-    if (choice != TierChoice::only_zero) first_ = load_kernel(kernel_, Tier::one);
+    if (tier_ != CodeTier::zero) first_ = load_kernel(kernel_, Tier::one);
     if (first_ != nullptr) {
       std::call_once(improved_, [] {});
-    } else if (choice != TierChoice::only_one) {
+    } else if (tier_ != CodeTier::one) {
       first_ = load_kernel(kernel_, Tier::zero);
     }
     if (first_ == nullptr) {
       count(kCompile);
-      first_ = compile_and_keep(kernel_, choice == TierChoice::only_one ? Tier::one : Tier::zero);
+      first_ = compile_and_keep(kernel_, tier_ == CodeTier::one ? Tier::one : Tier::zero);
     }
     current_.store(first_.get(), std::memory_order_release);
   });
@@ -131,7 +92,7 @@ bool CachedKernel::ensure_compiled() {
 void CachedKernel::note_use(std::uint32_t weight) {
   if (uses_.load(std::memory_order_relaxed) > kOften) return;
   const std::uint32_t before = uses_.fetch_add(weight, std::memory_order_relaxed);
-  if (before > kOften || before + weight <= kOften || tier_choice() != TierChoice::both) return;
+  if (before > kOften || before + weight <= kOften || tier_ != CodeTier::automatic) return;
   run_later([self = shared_from_this()] {
     try {
       self->improve();
@@ -153,7 +114,8 @@ void CachedKernel::improve() {
 std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled) {
   std::vector<KernelRef> found;
   found.reserve(kernels.size());
-  for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel));
+  const CodeTier tier = switches()->tier;
+  for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel, tier));
   std::atomic<std::size_t> count = 0;
   parallel_for(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) count += found[static_cast<std::size_t>(i)]->ensure_compiled() ? 1 : 0;
@@ -164,24 +126,17 @@ std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::siz
 
 const KernelAbility& kernel_ability() {
   static const KernelAbility ability{
-      .computes = [](Op op, DType compute, DType) { return !falls_back(op) && supports(op, compute); },
-      .casts = [](DType, DType) { return !falls_back(Op::astype); },
-      .reduces = [](Op op, DType dtype) { return !falls_back(op) && supports(op, dtype); },
+      .computes = [](Op op, DType compute, DType) { return !switches()->falls_back(op) && supports(op, compute); },
+      .casts = [](DType, DType) { return !switches()->falls_back(Op::astype); },
+      .reduces = [](Op op, DType dtype) { return !switches()->falls_back(op) && supports(op, dtype); },
       .holds = [](DType) { return true; },
   };
   return ability;
 }
 
 FusionOptions fusion_options() {
-  static const bool fuse = [] {
-    const char* text = std::getenv("LENTO_FUSION");
-    const std::string_view given = text == nullptr ? "" : text;
-    if (given != "" && given != "on" && given != "off")
-      fail<ValueError>("LENTO_FUSION is '{}'; it must be on or off", given);
-    return given != "off";
-  }();
   FusionOptions options;
-  options.fuse = fuse;
+  options.fuse = switches()->fusion;
   return options;
 }
 

@@ -1,7 +1,8 @@
 // The code of kernels, shared by all programs: a kernel is found on disk or compiled once, at first quickly, and again
-// with more care when it turns out to run often. Also the switches that help to find a wrong result: LENTO_TIER,
-// LENTO_FUSION, LENTO_FORCE_FALLBACK.
+// with more care when it turns out to run often.
 #pragma once
+
+#include <lento/eval.h>
 
 #include "backends/cpu/jit.h"
 #include "compiler/fuse.h"
@@ -18,9 +19,10 @@ namespace lento::cpu {
 
 class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
  public:
-  explicit CachedKernel(Kernel kernel) : kernel_(std::move(kernel)) {}
+  CachedKernel(Kernel kernel, CodeTier tier) : kernel_(std::move(kernel)), tier_(tier) {}
 
   const Kernel& kernel() const { return kernel_; }
+  CodeTier tier() const { return tier_; }
   void run(const KernelArguments& arguments, const KernelRange& range, bool stream = false) {
     current_.load(std::memory_order_acquire)->run(arguments, range, stream);
   }
@@ -32,8 +34,8 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   void note_use(std::uint32_t weight = 1);
   std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
 
-  /// Finds the first code on disk or compiles it, if nobody has. True if it did. Throws BackendError; the next call tries
-  /// again.
+  /// Finds the first code on disk or compiles it, if nobody has. True if it did. Throws BackendError; the next call
+  /// tries again.
   bool ensure_compiled();
   /// Compiles the better code and swaps it in; once.
   void improve();
@@ -42,6 +44,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   static constexpr std::uint32_t kOften = 32;
 
   const Kernel kernel_;
+  const CodeTier tier_;
   std::once_flag compiled_;
   std::once_flag improved_;
   std::atomic<const KernelCode*> current_{nullptr};
@@ -53,10 +56,11 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 using KernelRef = std::shared_ptr<CachedKernel>;
 
 /// The compiled code of these kernels; what is missing is loaded or compiled on all threads. Counts kernel.compile and
-/// kernel.hit. `compiled` becomes how many were missing.
+/// kernel.hit. `compiled` becomes how many were missing. Which tiers of code they may have the switches of this compile
+/// say; kernels that differ in that share nothing.
 std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled);
 
-/// What goes into kernels, and whether ops are fused at all.
+/// What goes into kernels, and whether ops are fused at all, under the switches of this compile.
 const KernelAbility& kernel_ability();
 FusionOptions fusion_options();
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/library_step.h"
 
+#include "backend/switches.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/matmul.h"
 #include "ir/attrs.gen.h"
@@ -128,6 +129,7 @@ std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, con
 }
 
 std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step) {
+  if (switches()->falls_back(graph.nodes[step.nodes[0]].op)) return nullptr;
   switch (graph.nodes[step.nodes[0]].op) {
     case Op::matrix_multiply:
       return make_matmul_step(graph, step);

@@ -3,6 +3,7 @@
 #include "backends/cpu/arena.h"
 #include "backends/reference/array.h"
 #include "backends/reference/dispatch.h"
+#include "base/counters.h"
 #include "base/fail.h"
 #include "ir/infer.gen.h"
 #include "ir/op.gen.h"
@@ -12,8 +13,21 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <string_view>
+#include <vector>
 
 namespace lento::cpu {
+
+namespace {
+
+/// fallback.<op>, one an op.
+const CounterId kFallback = [] {
+  std::vector<std::string_view> names;
+  for (std::size_t op = 0; op < kOpCount; ++op) names.push_back(info(static_cast<Op>(op)).name);
+  return counter_block("fallback.", names);
+}();
+
+}  // namespace
 
 NodeValue& NodeRunner::value_of(std::uint32_t node) {
   const auto own = kept_.find(node);
@@ -111,6 +125,7 @@ void NodeRunner::compute(std::uint32_t node, std::span<void* const> inputs, std:
   if (updates_first_operand(record.op) && outs[0].data() != inputs[0]) {
     std::memcpy(outs[0].data(), inputs[0], byte_size(metas[0]));
   }
+  count(kFallback + static_cast<CounterId>(record.op));
   reference::run(record.op, outs, arguments, record.attrs);
 }
 

@@ -1,0 +1,122 @@
+#include "backend/switches.h"
+
+#include "base/fail.h"
+#include "base/fork.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace lento {
+
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+/// The ops of a list such as "exp,reduce_sum".
+std::bitset<kOpCount> parse_fallback(std::string_view list, std::string_view setting) {
+  std::bitset<kOpCount> ops;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (name.empty()) continue;
+    const std::optional<Op> op = find_op(name);
+    if (!op) fail<ValueError>("{} names '{}', which is no primitive", setting, name);
+    ops.set(static_cast<std::size_t>(*op));
+  }
+  return ops;
+}
+
+Switches read_environment() {
+  Switches found;
+  const std::string_view fusion = variable("LENTO_FUSION");
+  if (fusion != "" && fusion != "on" && fusion != "off") {
+    fail<ValueError>("LENTO_FUSION is '{}'; it must be on or off", fusion);
+  }
+  found.fusion = fusion != "off";
+  const std::string_view tier = variable("LENTO_TIER");
+  if (tier == "0") {
+    found.tier = CodeTier::zero;
+  } else if (tier == "1") {
+    found.tier = CodeTier::one;
+  } else if (!tier.empty()) {
+    fail<ValueError>("LENTO_TIER is '{}'; it must be 0 or 1", tier);
+  }
+  found.fallback = parse_fallback(variable("LENTO_FORCE_FALLBACK"), "LENTO_FORCE_FALLBACK");
+  return found;
+}
+
+/// Read once: a setting that changes in the middle would be of no use to anybody.
+const Switches& from_environment() {
+  static const Switches found = read_environment();
+  return found;
+}
+
+/// Every combination that was ever set.
+struct Known {
+  std::mutex mutex;
+  std::deque<Switches> all;
+
+  const Switches* find_or_add(const Switches& wanted) {
+    const std::lock_guard lock(mutex);
+    const auto found = std::ranges::find(all, wanted);
+    return found != all.end() ? &*found : &all.emplace_back(wanted);
+  }
+};
+
+Known& known() {
+  static auto* made = [] {
+    auto* all = new Known;  // plans name them while the process exits
+    lock_while_forking(all->mutex, ForkOrder::notes);
+    return all;
+  }();
+  return *made;
+}
+
+std::atomic<const Switches*> current{nullptr};
+constinit thread_local const Switches* held_here = nullptr;
+
+}  // namespace
+
+const Switches* known_switches() noexcept { return current.load(std::memory_order_acquire); }
+
+const Switches* switches() {
+  if (held_here != nullptr) return held_here;
+  const Switches* now = known_switches();
+  if (now != nullptr) return now;
+  const Switches* first = known().find_or_add(from_environment());
+  // Unless somebody has set others meanwhile.
+  return current.compare_exchange_strong(now, first, std::memory_order_acq_rel) ? first : now;
+}
+
+CompileSwitches::CompileSwitches(const Switches* held) : outer_(held_here) { held_here = held; }
+CompileSwitches::~CompileSwitches() { held_here = outer_; }
+
+const Switches* find_switches(const Options& options) {
+  Switches chosen = from_environment();
+  if (options.fusion) chosen.fusion = *options.fusion;
+  if (options.tier) chosen.tier = *options.tier;
+  if (options.force_fallback) chosen.fallback = parse_fallback(*options.force_fallback, "force_fallback");
+  return known().find_or_add(chosen);
+}
+
+void set_switches(const Switches* chosen) { current.store(chosen, std::memory_order_release); }
+
+std::string fallback_text(const Switches& switches) {
+  std::string text;
+  for (std::size_t op = 0; op < kOpCount; ++op) {
+    if (!switches.fallback[op]) continue;
+    if (!text.empty()) text += ',';
+    text += info(static_cast<Op>(op)).name;
+  }
+  return text;
+}
+
+}  // namespace lento
