@@ -125,7 +125,7 @@ def test_e2_a_repeated_step_compiles_nothing() -> None:
 def test_e2_the_cache_tells_and_forgets() -> None:
     lento.cache.clear()
     empty = lento.cache.info()
-    assert set(empty) == {"entries", "bytes", "limit", "disk_folder", "disk_bytes"}
+    assert set(empty) == {"entries", "bytes", "limit", "disk_folder", "disk_bytes", "disk_limit"}
     assert (empty["entries"], empty["bytes"], empty["disk_folder"], empty["disk_bytes"]) == (0, 0, None, 0)
     assert empty["limit"] > 0
     x = ones(5) * 3 + 1
