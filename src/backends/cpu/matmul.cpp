@@ -24,6 +24,8 @@ constexpr std::int64_t kLargestTile = 512;
 constexpr std::int64_t kFewestRows = 128;
 constexpr std::int64_t kFewestColumns = 256;
 constexpr std::int64_t kEnoughTiles = 32;
+// One row times a matrix reads that once, row by row: parts of rows should not be too short for it.
+constexpr std::int64_t kFewestColumnsOfVector = 2048;
 // Below this OpenBLAS is faster than oneDNN, whose primitives cost 2 µs a call.
 constexpr std::int64_t kSmallProducts = 48 * 48 * 48;
 // What is worth handing to another thread: some 5 µs.
@@ -161,10 +163,12 @@ MatmulPlan::MatmulPlan(const MatmulProblem& problem) : problem_(problem) {
 
 void MatmulPlan::choose_tiles() {
   tile_m_ = std::min(problem_.m, kLargestTile);
-  tile_n_ = std::min(problem_.n, kLargestTile);
+  const bool is_vector = problem_.m == 1 && !b_.transposed;
+  const std::int64_t fewest_columns = is_vector ? kFewestColumnsOfVector : kFewestColumns;
+  tile_n_ = std::min(problem_.n, std::max(kLargestTile, fewest_columns));
   const auto tiles = [&] { return divide_up(problem_.m, tile_m_) * divide_up(problem_.n, tile_n_); };
   while (tile_m_ > kFewestRows && tiles() < kEnoughTiles) tile_m_ = std::max(tile_m_ / 2, kFewestRows);
-  while (tile_n_ > kFewestColumns && tiles() < kEnoughTiles) tile_n_ = std::max(tile_n_ / 2, kFewestColumns);
+  while (tile_n_ > fewest_columns && tiles() < kEnoughTiles) tile_n_ = std::max(tile_n_ / 2, fewest_columns);
   const auto products = [&] { return saturating_product(tile_m_ * tile_n_, problem_.k); };
   while (tile_n_ < problem_.n && products() < kTileProducts) tile_n_ = std::min(2 * tile_n_, problem_.n);
   while (tile_m_ < problem_.m && products() < kTileProducts) tile_m_ = std::min(2 * tile_m_, problem_.m);
