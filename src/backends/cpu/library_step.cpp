@@ -150,6 +150,35 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
     case Op::linear_solve:
     case Op::triangular_solve:
       return make_linalg_step(graph, step);
+    case Op::take_axis:
+    case Op::take_along_axis:
+    case Op::gather_nd:
+      return make_gather_step(graph, step);
+    case Op::scatter_axis:
+    case Op::scatter_nd:
+      return make_scatter_step(graph, step);
+    case Op::concatenate:
+      return make_concatenate_step(graph, step);
+    case Op::pad_constant:
+      return make_pad_step(graph, step);
+    case Op::strided_update:
+      return make_update_step(graph, step);
+    case Op::iota:
+    case Op::random_bits:
+      return make_creation_step(graph, step);
+    case Op::scan_sum:
+    case Op::scan_prod:
+    case Op::scan_max:
+    case Op::scan_min:
+      return make_scan_step(graph, step);
+    case Op::sort_values:
+    case Op::sort_indices:
+      return make_sort_step(graph, step);
+    case Op::top_k:
+      return make_top_k_step(graph, step);
+    case Op::search_sorted:
+    case Op::flat_nonzero:
+      return make_search_step(graph, step);
     default:
       return nullptr;
   }

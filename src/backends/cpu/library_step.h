@@ -30,10 +30,20 @@ class LibraryStep {
 /// Null when the call is left to the reference backend.
 std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step);
 
-// The families, each in the file of its name.
+// The families, each in the file of its name, here or in native/.
 std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_linalg_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_gather_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_scatter_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_concatenate_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_pad_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_update_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_creation_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_scan_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_sort_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_top_k_step(const Graph& graph, const Step& step);
+std::unique_ptr<const LibraryStep> make_search_step(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu

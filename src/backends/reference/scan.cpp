@@ -1,12 +1,19 @@
-// Inclusive scans along one axis, from left to right.
+// Inclusive scans along one axis, from left to right; sums in the order of scan_order.h.
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
+#include "backends/reference/scan_order.h"
 #include "base/dispatch.h"
 #include "reference/kernels.gen.h"
 
 namespace lento::reference {
 
 namespace {
+
+/// Elements of a line that are combined before a carry is.
+template <class Combine>
+constexpr std::int64_t block_length(std::int64_t extent) {
+  return std::same_as<Combine, Add> ? kScanBlock : extent;
+}
 
 template <class Combine>
 void scan(const Array& out, const Array& x, std::int64_t axis, Combine combine) {
@@ -16,10 +23,13 @@ void scan(const Array& out, const Array& x, std::int64_t axis, Combine combine) 
       for (std::int64_t i = 0; i < view.inner; ++i) {
         const T* from = x.as<T>() + view.start(o, i);
         T* to = out.as<T>() + view.start(o, i);
-        ComputeType<T> running{};
+        const std::int64_t block = block_length<Combine>(view.extent);
+        ComputeType<T> local{}, carry{}, running{};
         for (std::int64_t k = 0; k < view.extent; ++k) {
           const ComputeType<T> element = widen(from[k * view.inner]);
-          running = k == 0 ? element : combine(running, element);
+          if (k % block == 0) carry = running;
+          local = k % block == 0 ? element : combine(local, element);
+          running = k < block ? local : combine(carry, local);
           to[k * view.inner] = static_cast<T>(running);
         }
       }

@@ -1,0 +1,168 @@
+#include "backends/cpu/native/index_plan.h"
+
+#include "backends/cpu/threads.h"
+#include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
+#include "backends/reference/indices.h"
+#include "base/dispatch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+
+namespace lento::cpu {
+
+namespace {
+
+/// Adds the offset of each index. Returns a negative number when one is out of range.
+template <class I>
+std::int64_t add_offsets(const I* indices, std::int64_t stride, std::int64_t count, std::int64_t extent,
+                         std::int64_t moves, std::int64_t* offsets) {
+  std::int64_t wrong = 0;
+  const auto add = [&](std::int64_t step, std::int64_t factor) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto k = static_cast<std::int64_t>(indices[i * step]);
+      if constexpr (std::signed_integral<I>) k += k < 0 ? extent : 0;
+      // Negative when k is, or when it is not less than the extent.
+      wrong |= k | static_cast<std::int64_t>(static_cast<std::uint64_t>(extent - 1) - static_cast<std::uint64_t>(k));
+      offsets[i] += static_cast<std::int64_t>(static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(factor));
+    }
+  };
+  if (stride == 1) {
+    moves == 1 ? add(1, 1) : add(1, moves);
+  } else {
+    add(stride, moves);
+  }
+  return wrong;
+}
+
+std::int64_t add_offsets(const void* indices, DType dtype, std::int64_t at, std::int64_t stride, std::int64_t count,
+                         std::int64_t extent, std::int64_t moves, std::int64_t* offsets) {
+  std::int64_t wrong = 0;
+  dispatch(dtype, [&]<class I>() {
+    if constexpr (std::integral<I> && !std::same_as<I, bool>) {
+      wrong = add_offsets(static_cast<const I*>(indices) + at, stride, count, extent, moves, offsets);
+    }
+  });
+  return wrong;
+}
+
+}  // namespace
+
+void IndexPlan::add_term(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis, Ints strides) {
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t moves = reference::row_major_strides(x.shape)[at];
+  terms_.push_back({operand, indices.dtype, indices.shape, axis, x.shape[at], moves, std::move(strides)});
+}
+
+void IndexPlan::finish() {
+  rows_ = element_count(sizes_);
+  const auto merges = [this](std::size_t d) {
+    const auto fits = [&](const Ints& strides) { return strides[d] == strides[d + 1] * sizes_[d + 1]; };
+    return fits(base_strides_) && std::ranges::all_of(terms_, [&](const Term& term) { return fits(term.strides); });
+  };
+  const auto drop = [this](std::size_t d) {
+    sizes_.erase(d);
+    base_strides_.erase(d);
+    for (Term& term : terms_) term.strides.erase(d);
+  };
+  for (std::size_t d = sizes_.size(); d-- > 0;) {
+    if (sizes_[d] == 1) drop(d);
+  }
+  for (std::size_t d = sizes_.size(); d-- > 1;) {
+    if (!merges(d - 1)) continue;
+    sizes_[d] *= sizes_[d - 1];
+    drop(d - 1);
+  }
+}
+
+IndexPlan IndexPlan::of_slices(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
+  const reference::AxisView view(x.shape, axis);
+  IndexPlan plan;
+  plan.row_size_ = view.inner;
+  plan.sizes_ = {view.outer, element_count(indices.shape)};
+  plan.base_strides_ = {view.extent * view.inner, 0};
+  plan.add_term(x, indices, operand, axis, {0, 1});
+  plan.finish();
+  return plan;
+}
+
+IndexPlan IndexPlan::along_axis(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
+  IndexPlan plan;
+  plan.sizes_ = indices.shape;
+  plan.base_strides_ = reference::row_major_strides(x.shape);
+  plan.base_strides_[static_cast<std::size_t>(axis)] = 0;
+  plan.add_term(x, indices, operand, axis, reference::row_major_strides(indices.shape));
+  plan.finish();
+  return plan;
+}
+
+IndexPlan IndexPlan::of_rows(const Meta& x, const std::vector<Meta>& indices, std::size_t first, const Shape& common) {
+  IndexPlan plan;
+  plan.row_size_ = element_count(x.shape.span().subspan(indices.size()));
+  plan.sizes_ = common;
+  plan.base_strides_.resize(common.size(), 0);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    plan.add_term(x, indices[i], first + i, static_cast<std::int64_t>(i),
+                  reference::broadcast_strides(indices[i].shape, common));
+  }
+  plan.finish();
+  return plan;
+}
+
+bool IndexPlan::resolve(const CallArguments& arguments, std::int64_t begin, std::int64_t end,
+                        std::int64_t* offsets) const {
+  const std::size_t rank = sizes_.size();
+  const std::int64_t inner = rank == 0 ? 1 : sizes_.back();
+  const std::int64_t inner_base = rank == 0 ? 0 : base_strides_.back();
+  std::int64_t wrong = 0;
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t column = at % inner;
+    const std::int64_t count = std::min(inner - column, end - at);
+    const auto walk = [&](const Ints& strides) {
+      std::int64_t offset = rank == 0 ? 0 : column * strides.back();
+      std::int64_t rest = at / inner;
+      for (std::size_t d = rank; d-- > 1;) {
+        offset += rest % sizes_[d - 1] * strides[d - 1];
+        rest /= sizes_[d - 1];
+      }
+      return offset;
+    };
+    const std::int64_t base = walk(base_strides_);
+    for (std::int64_t i = 0; i < count; ++i) offsets[i] = base + i * inner_base;
+    for (const Term& term : terms_) {
+      wrong |= add_offsets(arguments.operands[term.operand], term.dtype, walk(term.strides),
+                           rank == 0 ? 0 : term.strides.back(), count, term.extent, term.moves, offsets);
+    }
+    offsets += count;
+    at += count;
+  }
+  return wrong >= 0;
+}
+
+void IndexPlan::raise(Op op, const CallArguments& arguments) const {
+  const reference::KernelContext context(op);
+  for (const Term& term : terms_) {
+    const reference::Array indices(arguments.operands[term.operand], term.dtype, term.shape);
+    reference::resolved_indices(indices, term.axis, term.extent);
+  }
+}
+
+void IndexPlan::check(Op op, const CallArguments& arguments) const {
+  if (rows_ == 0) return;
+  std::atomic<bool> wrong{false};
+  for (const Term& term : terms_) {
+    parallel_for(element_count(term.shape), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t offsets[kBlock] = {};
+      std::int64_t found = 0;
+      for (std::int64_t at = begin; at < end; at += kBlock) {
+        found |= add_offsets(arguments.operands[term.operand], term.dtype, at, 1, std::min(kBlock, end - at),
+                             term.extent, 0, offsets);
+      }
+      if (found < 0) wrong.store(true, std::memory_order_relaxed);
+    });
+  }
+  if (wrong) raise(op, arguments);
+}
+
+}  // namespace lento::cpu
