@@ -39,6 +39,26 @@ TEST_P(SortsEveryDType, ValuesAndPositionsAreTheReferences) {
   }
 }
 
+TEST_P(SortsEveryDType, LinesSideBySideAreTheReferences) {
+  if (is_complex(dtype())) return;  // has no lanes
+  std::mt19937_64 random(6);
+  for (const std::int64_t extent : {1, 2, 3, 31, 64, 100, 511, 1024}) {
+    for (const std::int64_t lines : {8, 19, 64}) {
+      for (const auto& [shape, axis] : {std::pair<Shape, std::int64_t>{{lines, extent}, 1}, {{2, extent, lines}, 1}}) {
+        const Meta x{dtype(), shape};
+        // Special elements in all tiles, and in none.
+        for (const bool special : {false, true}) {
+          const Bytes elements = special ? random_elements(x, random) : plain_elements(x, random);
+          const bool descending = random() % 2 == 0;
+          expect_like_reference(graph_of(Op::sort_values, intern(SortValuesAttrs{axis, descending}), {x}), {elements});
+          expect_like_reference(graph_of(Op::sort_indices, intern(SortIndicesAttrs{axis, descending}), {x}),
+                                {elements});
+        }
+      }
+    }
+  }
+}
+
 TEST_P(SortsEveryDType, BytesThatAllElementsShareAreLeftOut) {
   // Constant lines, and lines whose elements differ in one byte of their keys only.
   const Meta x{dtype(), {70000}};

@@ -1,9 +1,11 @@
-// Sorting along an axis, and the positions that sort: stable, by radix (radix.h). Lines that are not contiguous are
-// brought together first, as many at a time as share cache lines.
+// Sorting along an axis, and the positions that sort: stable. Many short lines are sorted side by side
+// (sort_network.h), others one by one (sort_line.h); then lines that are not contiguous are brought together first, as
+// many at a time as share cache lines.
 #include "backends/cpu/arena.h"
 #include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/native/sort_line.h"
+#include "backends/cpu/native/sort_network.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
@@ -28,7 +30,10 @@ class SortStep final : public LibraryStep {
     dispatch(dtype_, [&]<class T>() {
       if constexpr (kHasKey<T>) {
         const auto* x = static_cast<const BitsOf<T>*>(arguments.operands[0]);
-        if (indices_) {
+        if (runs_in_lanes<T>()) {
+          descending_ ? sort_in_lanes<T, true>(x, arguments.results[0])
+                      : sort_in_lanes<T, false>(x, arguments.results[0]);
+        } else if (indices_) {
           const auto sort = descending_ ? &sort_indices_of_line<T, true> : &sort_indices_of_line<T, false>;
           sort_lines(x, static_cast<std::int64_t*>(arguments.results[0]), sort, index_scratch_bytes<T>(view_.extent));
         } else {
@@ -44,6 +49,58 @@ class SortStep final : public LibraryStep {
  private:
   template <class U, class R>
   using LineSort = void (*)(const U*, R*, std::int64_t, void*);
+
+  /// Whether lines are short, and enough to fill the lanes of vectors.
+  template <class T>
+  bool runs_in_lanes() const {
+    const std::int64_t most = !indices_ ? kNetworkValues : sizeof(T) <= 4 ? kNetworkIndices : 0;
+    const std::int64_t side_by_side = view_.inner == 1 ? view_.outer : view_.inner;
+    return view_.extent <= most && side_by_side >= (indices_ ? kIndexLanes : kValueLanes<T>) / 2;
+  }
+
+  template <class T, bool descending>
+  void sort_in_lanes(const BitsOf<T>* x, void* result) const {
+    if (view_.outer * view_.extent * view_.inner == 0) return;
+    const std::int64_t lanes = indices_ ? kIndexLanes : kValueLanes<T>;
+    const std::int64_t side_by_side = view_.inner == 1 ? view_.outer : view_.inner;
+    const std::int64_t tiles = (side_by_side + lanes - 1) / lanes;
+    const std::int64_t units = view_.inner == 1 ? tiles : view_.outer * tiles;
+    const std::int64_t grain = std::max<std::int64_t>(1, 4096 / (view_.extent * lanes));
+    parallel_for(units, grain, [&](std::int64_t begin, std::int64_t end) {
+      const Scratch keys(static_cast<std::size_t>(view_.extent) * 64);
+      for (std::int64_t unit = begin; unit < end; ++unit) {
+        const std::int64_t first = unit % tiles * lanes;
+        LaneLayout lines{view_.extent, std::min(lanes, side_by_side - first), view_.inner,
+                         view_.inner == 1 ? view_.extent : 1};
+        const std::int64_t start = unit / tiles * view_.extent * view_.inner + first * lines.line_step;
+        if (indices_) {
+          if constexpr (sizeof(T) <= 4) {
+            auto* out = static_cast<std::int64_t*>(result) + start;
+            sort_indices_in_lanes<T, descending>(x + start, out, lines, keys.as<std::uint64_t>());
+          }
+          continue;
+        }
+        auto* out = static_cast<BitsOf<T>*>(result) + start;
+        if (!sort_values_in_lanes<T, descending>(x + start, out, lines, keys.as<LaneKey<T>>())) {
+          sort_one_by_one<T, descending>(x + start, out, lines);
+        }
+      }
+    });
+  }
+
+  /// Lines with elements that keys do not tell apart.
+  template <class T, bool descending>
+  static void sort_one_by_one(const BitsOf<T>* x, BitsOf<T>* out, const LaneLayout& lines) {
+    using U = BitsOf<T>;
+    const Scratch scratch(static_cast<std::size_t>(value_scratch_bytes<T>(lines.count)));
+    U line[kNetworkValues], sorted[kNetworkValues];
+    for (std::int64_t j = 0; j < lines.lines; ++j) {
+      const std::int64_t at = j * lines.line_step;
+      for (std::int64_t k = 0; k < lines.count; ++k) line[k] = x[at + k * lines.step];
+      sort_values_of_line<T, descending>(line, sorted, lines.count, scratch.data());
+      for (std::int64_t k = 0; k < lines.count; ++k) out[at + k * lines.step] = sorted[k];
+    }
+  }
 
   /// Calls body for the lines (or columns of lines) 0 … units - 1: on several threads, unless there are so few that the
   /// work within a line is better shared out.
