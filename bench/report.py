@@ -114,6 +114,10 @@ def table(results: dict[str, Any]) -> str:
     ]
     if results["stream_gb_per_s"]:
         text.append(f"STREAM triad with non-temporal stores, in the same rounds: {results['stream_gb_per_s']} GB/s")
+    if machine["load"] > machine["cores"] / 2:
+        text.append(
+            f"The machine was busy (load {machine['load']}): what takes more than some milliseconds says little"
+        )
     judged = [target["met"] for row in results["cases"] for target in row["targets"] if target["met"] is not None]
     text.append(f"{sum(judged)} of {len(judged)} targets met")
     if gaps:

@@ -77,7 +77,8 @@ def expected_result(case: Case, run: Run) -> str:
     """A file with what NumPy computes in float64."""
     inputs = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in case.inputs(run.quick)]
     path = run.folder / "expected.npy"
-    np.save(path, NumPy(run.threads).compile(case.function)(*inputs))
+    peer = NumPy(run.threads)
+    np.save(path, case.run(peer, peer.compile(case.function), inputs))
     return str(path)
 
 
@@ -206,6 +207,8 @@ def machine(threads: int) -> dict[str, Any]:
         "cpu": cpu,
         "cores": os.cpu_count(),
         "threads": threads,
+        # What else was running, roughly: processes that wanted a core in the minute before.
+        "load": round(os.getloadavg()[0], 1),
         "system": platform.system(),
         "python": platform.python_version(),
     }
@@ -213,6 +216,8 @@ def machine(threads: int) -> dict[str, Any]:
 
 def measure(run: Run) -> dict[str, Any]:
     """Everything, as it is written to the JSON file."""
+    # Before this run adds to it.
+    where = machine(run.threads)
     firsts = [case for case in run.cases if case.kind != "warm"]
     progress = Progress(len(run.cases) - len(firsts) + bool(firsts))
     if any(case.bytes for case in run.cases):
@@ -234,7 +239,7 @@ def measure(run: Run) -> dict[str, Any]:
         run.results,
         {
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "machine": machine(run.threads),
+            "machine": where,
             "versions": run.versions,
             "quick": run.quick,
             "rounds": run.rounds,

@@ -39,13 +39,13 @@ class Worker:
         """Compiles the case, compares its result with what is in this file, and runs it until it is warm."""
         case = find(name)
         inputs, function = self.tensors(case.inputs(self.quick)), self.peer.compile(case.function)
-        result = function(*inputs)
+        result = case.run(self.peer, function, inputs)
         self.peer.wait(result)
         compare(self.peer.numpy(result), np.load(expected), case.tolerance)
         del result
 
         def call() -> None:
-            self.peer.wait(function(*inputs))
+            self.peer.wait(case.run(self.peer, function, inputs))
 
         self.call = call
         start = time.monotonic()

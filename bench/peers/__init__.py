@@ -57,6 +57,9 @@ class Peer:
         """What the library's users would do to a function of tensors that they call often."""
         return lambda *inputs: function(self, *inputs)
 
+    def step(self, result: Any) -> None:
+        """The end of one step of several: the result will be wanted."""
+
     def wait(self, result: Any) -> None:
         """Returns when the result has its values."""
 

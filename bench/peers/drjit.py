@@ -40,6 +40,9 @@ class DrJit(Peer):
         self.wait(x)
         return x
 
+    def step(self, result: Any) -> None:
+        dr.eval(result)
+
     def wait(self, result: Any) -> None:
         dr.eval(result)
         dr.sync_thread()

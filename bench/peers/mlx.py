@@ -42,6 +42,9 @@ class Mlx(Peer):
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return mx.compile(super().compile(function))
 
+    def step(self, result: Any) -> None:
+        mx.async_eval(result)
+
     def wait(self, result: Any) -> None:
         mx.eval(result)
 

@@ -83,6 +83,9 @@ class TorchLazy(Torch):
         self.wait(x)
         return x
 
+    def step(self, result: Any) -> None:
+        torch._lazy.mark_step()
+
     def wait(self, result: Any) -> None:
         torch._lazy.mark_step()
         torch._lazy.wait_device_ops()
