@@ -2,10 +2,11 @@
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
 
-# LAPACK through LAPACKE; OpenBLAS carries both on most systems.
+# LAPACK through LAPACKE; OpenBLAS carries both on most systems. Where LAPACKE is apart it is taken as an archive: the
+# shared one brings whatever LAPACK and BLAS the system has chosen besides.
 add_library(lento_lapack INTERFACE)
 find_path(LAPACKE_INCLUDE_DIR lapacke.h PATH_SUFFIXES openblas lapacke)
-find_library(LAPACKE_LIBRARY lapacke)
+find_library(LAPACKE_LIBRARY NAMES liblapacke.a lapacke)
 find_library(OPENBLAS_LIBRARY openblas)
 if(LAPACKE_INCLUDE_DIR)
   target_include_directories(lento_lapack SYSTEM INTERFACE ${LAPACKE_INCLUDE_DIR})

@@ -180,6 +180,87 @@ TEST(Linalg, TriangularSystemsAgreeWithTheReferenceAndReadOnlyTheirTriangle) {
   expect_triangular_close<std::complex<double>>();
 }
 
+std::vector<Case> large_cases(std::int64_t n) {
+  return {{Op::cholesky_factor, {}, n, n, 0}, {Op::lu_factor, {}, n, n, 0}, {Op::linear_solve, {}, n, n, 150}};
+}
+
+/// Large matrices are factorised in blocks, in another order than the reference's: within n eps of it, relative to the
+/// largest element, for matrices of condition near 1, whose pivots lie on the diagonal.
+template <class T>
+void expect_large_close() {
+  for (const std::int64_t n : {384, 500}) {
+    auto x = matrices<T>(1, n, n, 2);
+    std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);  // rows 0 and 3, where there are exchanges
+    for (const Case& c : large_cases(n)) {
+      if (c.op == Op::cholesky_factor) std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);
+      const auto b = random_elements<T>(n * c.right, 9);
+      const Call call(c, dtype_of<T>(), {});
+      std::vector<const void*> operands{x.data()};
+      if (c.right != 0) operands.push_back(b.data());
+      set_num_threads(1);
+      const auto bytes = call.run(operands);
+      set_num_threads(3);
+      EXPECT_EQ(call.run(operands), bytes) << info(c.op).name << " depends on the number of threads";
+      std::vector<T> result(bytes[0].size() / sizeof(T)), expected(result.size());
+      std::memcpy(result.data(), bytes[0].data(), bytes[0].size());
+      const auto array = [](const void* data, const Meta& meta) {
+        return reference::Array(const_cast<void*>(data), meta.dtype, meta.shape);
+      };
+      std::vector<std::int32_t> pivots(static_cast<std::size_t>(n));
+      if (c.op == Op::cholesky_factor) {
+        reference::cholesky_factor(array(expected.data(), call.results[0]), array(x.data(), call.operands[0]));
+        std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);
+      } else if (c.op == Op::lu_factor) {
+        reference::lu_factor(array(expected.data(), call.results[0]), array(pivots.data(), call.results[1]),
+                             array(x.data(), call.operands[0]));
+        EXPECT_EQ(std::memcmp(bytes[1].data(), pivots.data(), bytes[1].size()), 0);
+        EXPECT_EQ(pivots[0], 3);
+      } else {
+        reference::linear_solve(array(expected.data(), call.results[0]), array(x.data(), call.operands[0]),
+                                array(b.data(), call.operands[1]));
+      }
+      double largest = 0;
+      for (const T& element : expected) largest = std::max(largest, static_cast<double>(std::abs(element)));
+      using Real = decltype(std::abs(T{}));
+      EXPECT_LE(largest_distance(result, expected),
+                static_cast<double>(n) * static_cast<double>(std::numeric_limits<Real>::epsilon()) * largest)
+          << info(c.op).name;
+    }
+  }
+}
+
+TEST(Linalg, LargeMatricesAreFactorisedInBlocksWithTheSameBitsForAnyNumberOfThreads) {
+  const int before = num_threads();
+  expect_large_close<float>();
+  expect_large_close<double>();
+  expect_large_close<std::complex<float>>();
+  expect_large_close<std::complex<double>>();
+  set_num_threads(before);
+}
+
+TEST(Linalg, LargeMatricesFailAndPropagateNanLikeSmallOnes) {
+  constexpr std::int64_t kSize = 400;
+  auto x = matrices<double>(1, kSize, kSize, 1);
+  const std::vector<double> b(kSize, 1.0);
+  const auto call = [&](Op op, std::int64_t right) {
+    std::vector<const void*> operands{x.data()};
+    if (right != 0) operands.push_back(b.data());
+    return Call({op, {}, kSize, kSize, right}, DType::float64, {}).run(operands);
+  };
+  x[300 * kSize + 300] = -1;
+  EXPECT_THROW(call(Op::cholesky_factor, 0), LinAlgError);
+  std::fill(x.begin() + 7 * kSize, x.begin() + 8 * kSize, 0.0);
+  EXPECT_THROW(call(Op::linear_solve, 1), LinAlgError);
+  EXPECT_NO_THROW(call(Op::lu_factor, 0));
+  x[5] = std::nan("");
+  const auto solution = call(Op::linear_solve, 1);
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    double element;
+    std::memcpy(&element, solution[0].data() + static_cast<std::size_t>(i) * sizeof(double), sizeof(double));
+    EXPECT_TRUE(std::isnan(element));
+  }
+}
+
 TEST(Linalg, AFailureNamesTheFirstMatrixAtFault) {
   constexpr std::int64_t kCount = 200, kSize = 12;
   const int before = num_threads();

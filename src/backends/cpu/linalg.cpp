@@ -1,7 +1,9 @@
 #include "backends/cpu/linalg.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/blas_by_type.h"
 #include "backends/cpu/library_calls.h"
+#include "backends/cpu/linalg_blocked.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
@@ -12,10 +14,10 @@
 #include "ir/op.h"
 #include "reference/kernels.gen.h"
 
-#include <cblas.h>
-
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <concepts>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -44,20 +46,18 @@ double operations_by_cube(Op op) {
   }
 }
 
-/// y for a @ y == b, in place of b (n × k).
 template <class T>
-void solve_triangular(const TriangularSolveAttrs& attrs, std::int64_t n, std::int64_t k, const T* a, T* b) {
-  const auto call = [&](auto function, auto one) {
-    function(CblasRowMajor, CblasLeft, attrs.upper ? CblasUpper : CblasLower,
-             attrs.transpose ? CblasTrans : CblasNoTrans, attrs.unit_diagonal ? CblasUnit : CblasNonUnit,
-             static_cast<blasint>(n), static_cast<blasint>(k), one, a, static_cast<blasint>(n), b,
-             static_cast<blasint>(k));
-  };
-  const T one(1);
-  if constexpr (std::same_as<T, float>) call(cblas_strsm, one);
-  if constexpr (std::same_as<T, double>) call(cblas_dtrsm, one);
-  if constexpr (std::same_as<T, std::complex<float>>) call(cblas_ctrsm, &one);
-  if constexpr (std::same_as<T, std::complex<double>>) call(cblas_ztrsm, &one);
+bool all_finite(const T* elements, std::int64_t count) {
+  return std::all_of(elements, elements + count,
+                     [](T element) { return std::isfinite(std::real(element)) && std::isfinite(std::imag(element)); });
+}
+
+/// Calls f with the element types that LAPACK has.
+template <class F>
+void dispatch_lapack(DType dtype, F f) {
+  dispatch(dtype, [&]<class T>() {
+    if constexpr (sizeof(T) >= 4 && !std::integral<T>) f.template operator()<T>();
+  });
 }
 
 class LinalgStep final : public LibraryStep {
@@ -69,6 +69,8 @@ class LinalgStep final : public LibraryStep {
     batch_axes_ = first.size() - 2;
     batch_ = element_count(first.span().first(batch_axes_));
     const auto n = static_cast<double>(std::max(first[batch_axes_], first[batch_axes_ + 1]));
+    const bool has_blocks = op == Op::cholesky_factor || op == Op::lu_factor || op == Op::linear_solve;
+    blocked_ = has_blocks && first[batch_axes_] == first[batch_axes_ + 1] && first[batch_axes_] >= kBlockedFrom;
     nanoseconds_each_ = 1000 + n * n * 10 + n * n * n * operations_by_cube(op) * 0.1;
   }
 
@@ -98,7 +100,7 @@ class LinalgStep final : public LibraryStep {
         failed = true;
       }
       // Again, one after the other: the message names the first matrix that is at fault.
-      if (failed) run_matrices(operands, results, 0, batch_);
+      if (failed) run_reference(operands, results, 0, batch_);
     } catch (const std::bad_alloc&) {
       fail<MemoryError>("out of memory");
     }
@@ -116,8 +118,17 @@ class LinalgStep final : public LibraryStep {
 
   void run_matrices(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
                     std::int64_t end) const {
+    if (op_ == Op::triangular_solve) return solve_triangular(operands, results, begin, end);
+    if (!blocked_) return run_reference(operands, results, begin, end);
+    for (std::int64_t at = begin; at < end; ++at) {
+      // What is at fault, or all nan, is the reference's affair.
+      if (!run_blocked(operands, results, static_cast<std::size_t>(at))) run_reference(operands, results, at, at + 1);
+    }
+  }
+
+  void run_reference(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
+                     std::int64_t end) const {
     const OneThread one;
-    if (op_ == Op::triangular_solve) return solve_some(operands[0], operands[1], results[0], begin, end);
     std::deque<Shape> shapes;  // which arrays refer to
     const auto array = [&](const Meta& meta, std::byte* data) {
       const Shape& shape = shapes.emplace_back(shape_of_some(meta, end - begin));
@@ -130,18 +141,61 @@ class LinalgStep final : public LibraryStep {
     reference::run(op_, outs, arguments, attrs_);
   }
 
-  void solve_some(const std::byte* a, const std::byte* b, std::byte* y, std::int64_t begin, std::int64_t end) const {
+  void solve_triangular(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
+                        std::int64_t end) const {
+    const OneThread one;
     const TriangularSolveAttrs attrs = decode_triangular_solve(attrs_);
     const std::int64_t n = results_[0].shape[batch_axes_], k = results_[0].shape[batch_axes_ + 1];
     if (n == 0 || k == 0) return;
     const std::size_t a_bytes = matrix_bytes(operands_[0]), b_bytes = matrix_bytes(operands_[1]);
-    dispatch(results_[0].dtype, [&]<class T>() {
+    dispatch_lapack(results_[0].dtype, [&]<class T>() {
       for (auto at = static_cast<std::size_t>(begin); at < static_cast<std::size_t>(end); ++at) {
-        std::memcpy(y + at * b_bytes, b + at * b_bytes, b_bytes);
-        solve_triangular(attrs, n, k, reinterpret_cast<const T*>(a + at * a_bytes),
-                         reinterpret_cast<T*>(y + at * b_bytes));
+        std::byte* const y = results[0] + at * b_bytes;
+        std::memcpy(y, operands[1] + at * b_bytes, b_bytes);
+        Blas<T>::trsm(CblasLeft, attrs.upper ? CblasUpper : CblasLower, attrs.transpose ? CblasTrans : CblasNoTrans,
+                      attrs.unit_diagonal ? CblasUnit : CblasNonUnit, n, k,
+                      reinterpret_cast<const T*>(operands[0] + at * a_bytes), n, reinterpret_cast<T*>(y), k);
       }
     });
+  }
+
+  /// Factorises one large matrix; false when it has nan or inf, or cannot be factorised.
+  bool run_blocked(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::size_t at) const {
+    const std::int64_t n = operands_[0].shape[batch_axes_];
+    const std::size_t bytes = matrix_bytes(operands_[0]);
+    bool done = false;
+    dispatch_lapack(operands_[0].dtype, [&]<class T>() {
+      const T* x = reinterpret_cast<const T*>(operands[0] + at * bytes);
+      if (op_ == Op::cholesky_factor) {
+        T* factor = reinterpret_cast<T*>(results[0] + at * bytes);
+        for (std::int64_t i = 0; i < n; ++i) {
+          std::copy(x + i * n, x + i * n + i + 1, factor + i * n);
+          std::fill(factor + i * n + i + 1, factor + (i + 1) * n, T(0));
+        }
+        done = all_finite(factor, n * n) && cholesky_blocked(n, factor) == 0;
+        // The updates wrote above the diagonal too.
+        for (std::int64_t i = 0; i < n; ++i) std::fill(factor + i * n + i + 1, factor + (i + 1) * n, T(0));
+        return;
+      }
+      if (!all_finite(x, n * n)) return;
+      if (op_ == Op::lu_factor) {
+        T* factors = reinterpret_cast<T*>(results[0] + at * bytes);
+        std::copy_n(x, n * n, factors);
+        lu_blocked(n, factors, reinterpret_cast<std::int32_t*>(results[1]) + static_cast<std::int64_t>(at) * n);
+        done = true;
+        return;
+      }
+      const std::int64_t k = operands_[1].shape[batch_axes_ + 1];
+      const std::size_t right_bytes = matrix_bytes(operands_[1]);
+      const Scratch factors(bytes), pivots(static_cast<std::size_t>(n) * sizeof(std::int32_t));
+      std::copy_n(x, n * n, factors.as<T>());
+      if (lu_blocked(n, factors.as<T>(), pivots.as<std::int32_t>()) != 0) return;
+      std::byte* const solution = results[0] + at * right_bytes;
+      std::memcpy(solution, operands[1] + at * right_bytes, right_bytes);
+      if (k != 0) solve_by_lu(n, k, factors.as<T>(), pivots.as<std::int32_t>(), reinterpret_cast<T*>(solution));
+      done = true;
+    });
+    return done;
   }
 
   Op op_;
@@ -150,6 +204,7 @@ class LinalgStep final : public LibraryStep {
   std::vector<Meta> results_;
   std::size_t batch_axes_ = 0;
   std::int64_t batch_ = 1;
+  bool blocked_ = false;
   double nanoseconds_each_ = 0;
 };
 

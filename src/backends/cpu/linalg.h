@@ -1,7 +1,8 @@
 // Factorisations and solvers on the CPU: LAPACK, by the reference backend's kernels, the matrices of a batch on several
-// threads; triangular systems by BLAS.
+// threads; triangular systems by BLAS; Cholesky, LU and the solution of large systems in blocks, on all threads.
 //
-// Each matrix is computed by one thread, so that the bits do not depend on how many there are.
+// Work is cut by shape alone and every piece is computed by one thread, so that the bits do not depend on how many
+// there are.
 #pragma once
 
 #include "backends/cpu/library_step.h"
