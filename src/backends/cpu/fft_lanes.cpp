@@ -530,18 +530,26 @@ LENTO_LANE_LOOPS(PlainLoops, 16, )
 
 }  // namespace
 
-template <class T>
-const LaneLoops<T>& lane_loops() {
+bool has_wide_vectors() {
 #if defined(__x86_64__)
   static const bool wide = __builtin_cpu_supports("x86-64-v4");
+  return wide;
+#else
+  return false;
+#endif
+}
+
+template <class T>
+const LaneLoops<T>& lane_loops([[maybe_unused]] bool wide) {
+#if defined(__x86_64__)
   return wide ? Avx512Loops<T>::kLoops : Avx2Loops<T>::kLoops;
 #else
   return PlainLoops<T>::kLoops;
 #endif
 }
 
-template const LaneLoops<float>& lane_loops<float>();
-template const LaneLoops<double>& lane_loops<double>();
+template const LaneLoops<float>& lane_loops(bool);
+template const LaneLoops<double>& lane_loops(bool);
 
 std::vector<double> unit_roots(std::int64_t n, std::int64_t count) {
   std::vector<double> roots(static_cast<std::size_t>(2 * count));

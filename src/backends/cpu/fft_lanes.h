@@ -70,9 +70,10 @@ struct LaneLoops {
   void (*multiply_exchanged)(std::span<const std::int64_t> order, const T* factors, const T* from, T* to);
 };
 
-/// The loops for this processor.
+/// Whether the processor has vectors of 64 bytes. The loops for it and those for shorter vectors give the same bits.
+bool has_wide_vectors();
 template <class T>
-const LaneLoops<T>& lane_loops();
+const LaneLoops<T>& lane_loops(bool wide = has_wide_vectors());
 
 /// exp(-2 pi i k / n) for k = 0 … count - 1, right to the last bit or so.
 std::vector<double> unit_roots(std::int64_t n, std::int64_t count);
