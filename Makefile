@@ -39,10 +39,8 @@ test-peers: build ## compare with PyTorch, in an environment of its own (large d
 test-collisions: setup ## run the tests with a library in which all hashes are equal
 	@scripts/test-collisions
 
-# A new first seed each time, far from the suite's own; FIRST=seed starts at a given one.
-fuzz: build ## run random programs against eager execution until stopped (or SECONDS=n), reduce the first that differs
-	@LENTO_FUZZ_SECONDS=$(or $(SECONDS),0) LENTO_FUZZ_FIRST=$(or $(FIRST),$$(date +%s)000000) \
-	  $(BUILD)/tests/fuzz_test --gtest_filter=Programs.BehaveAsIfEveryOpRanAtOnce
+fuzz: build ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
+	@scripts/fuzz $(BUILD) $(or $(SECONDS),0) $(FIRST)
 
 ulp: build ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
 	@$(BUILD)/tests/cpu_math_ulp $(FUNCTIONS)

@@ -36,6 +36,10 @@ enum class Agreement : std::uint8_t {
 };
 std::vector<Agreement> agreements(const Graph& graph);
 
+/// One flag a node: its bits are promised, but for nans being nans. Not where it shows the sign of a nan that was
+/// computed, or is made of such.
+std::vector<std::uint8_t> promised(const Graph& graph);
+
 /// The smallest case for which `fails` still holds: outputs left out, nodes replaced by inputs or by their operands.
 GraphCase reduce(GraphCase graph, const std::function<bool(const GraphCase&)>& fails);
 

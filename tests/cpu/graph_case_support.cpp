@@ -95,18 +95,6 @@ Agreement agreement_of(const Graph& graph, const Record& record) {
   return testing::differs_between_backends(record.op, dtype) ? Agreement::ulps : Agreement::bits;
 }
 
-/// One flag a node: its bits are promised, but for nans being nans.
-std::vector<std::uint8_t> promised(const Graph& graph) {
-  std::vector<std::uint8_t> result;
-  for (const Record& record : graph.nodes) {
-    const bool good = std::ranges::all_of(graph.operands(record), [&](OperandRef operand) {
-      return operand.kind() != OperandRef::Kind::record || result[operand.index()] != 0;
-    });
-    result.push_back(good && !shows_nans(graph, record) ? 1 : 0);
-  }
-  return result;
-}
-
 FusionOptions unfused() {
   FusionOptions options;
   options.fuse = false;
@@ -194,6 +182,17 @@ class Comparison {
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> promised(const Graph& graph) {
+  std::vector<std::uint8_t> result;
+  for (const Record& record : graph.nodes) {
+    const bool good = std::ranges::all_of(graph.operands(record), [&](OperandRef operand) {
+      return operand.kind() != OperandRef::Kind::record || result[operand.index()] != 0;
+    });
+    result.push_back(good && !shows_nans(graph, record) ? 1 : 0);
+  }
+  return result;
+}
 
 std::vector<Agreement> agreements(const Graph& graph) {
   std::vector<Agreement> result;

@@ -1,0 +1,175 @@
+// Every kernel that schedules are made of, on the values that the reference backend gives it: the interpreter of
+// kernels must make the reference's values of them, bit by bit, and generated code what the interpreter makes, on every
+// instruction set and tier. So a wrong kernel is told from a kernel that was compiled wrongly.
+//
+// LENTO_TEST_GRAPHS names a file of graphs, one text after the other; tests/python/test_kernels.py runs the graphs of
+// all samples of the catalogue through it.
+#include "backends/cpu/kernel_cache.h"
+#include "backends/reference/interpreter.h"
+#include "compiler/passes/simplify.h"
+#include "compiler/schedule.h"
+#include "cpu/check_kernel.h"
+#include "cpu/graph_case.h"
+#include "cpu/interpret.h"
+#include "ir/random_inputs.h"
+#include "ir/run_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace lento::test {
+namespace {
+
+using Kind = Instruction::Kind;
+
+/// Which kernels were seen, since the same ones come again and again.
+class KernelChecker {
+ public:
+  std::size_t interpreted = 0;
+  std::size_t generated = 0;
+
+  /// All kernels of a graph. Code is generated of those that were not seen before.
+  void check(const Graph& graph, const InputBytes& inputs) {
+    const Schedule schedule = make_schedule(graph, cpu::kernel_ability(), FusionOptions{});
+    Graph all = graph;
+    all.outputs.clear();
+    for (std::uint32_t i = 0; i < all.nodes.size(); ++i) all.outputs.push_back(i);
+    reference::Interpreter reference(all, 0);
+    const std::vector<Outcome> values = run_graph(reference, all, inputs);
+    const std::vector<std::uint8_t> is_promised = promised(graph);
+    for (const Step& step : schedule.steps) {
+      if (!step.is_kernel) continue;
+      const Kernel& kernel = schedule.kernels[step.kernel];
+      ASSERT_NO_THROW(verify(kernel)) << to_string(kernel);
+      const std::optional<testing::KernelCall> call = call_of(graph, kernel, step, inputs, values);
+      if (!call) continue;  // something it reads has failed
+      ++interpreted;
+      testing::KernelCall done = *call;
+      std::vector<void*> addresses;
+      testing::interpret(kernel, call->arguments(done.memory, addresses));
+      for (std::size_t j = 0; j < step.operands.size(); ++j) {
+        const std::uint32_t node = step.operands[j].base.index();
+        if (!kernel.operands[j].output || is_promised[node] == 0) continue;
+        const std::vector<std::byte> expected = bytes_of(values[node]);
+        const DType dtype = kernel.operands[j].dtype;
+        ASSERT_EQ(testing::first_difference(dtype, expected, done.memory[j]), -1)
+            << "%" << node << " of\n"
+            << to_string(graph) << to_string(schedule, graph);
+      }
+      if (!seen_.emplace(hash(kernel)).second || shows_nans(kernel)) continue;
+      ++generated;
+      testing::Random random(generated);
+      testing::check_kernel(random, *call, is_specified(kernel));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+ private:
+  static std::vector<std::byte> bytes_of(const Outcome& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(value.bytes.data());
+    return {bytes, bytes + value.bytes.size()};
+  }
+
+  static std::optional<testing::KernelCall> call_of(const Graph& graph, const Kernel& kernel, const Step& step,
+                                                    const InputBytes& inputs, const std::vector<Outcome>& values) {
+    testing::KernelCall call;
+    call.kernel = kernel;
+    call.sizes = step.sizes;
+    call.strides = step.strides;
+    for (std::size_t j = 0; j < step.operands.size(); ++j) {
+      const StepOperand& operand = step.operands[j];
+      const bool is_input = operand.base.kind() == OperandRef::Kind::leaf;
+      if (!is_input && values[operand.base.index()].failed()) return std::nullopt;
+      std::int64_t moved = 0;
+      for (const DynamicStart& start : operand.starts) {
+        moved += graph.scalars[start.number].value.to<std::int64_t>() * start.stride;
+      }
+      call.memory.push_back(is_input ? inputs[operand.base.index()] : bytes_of(values[operand.base.index()]));
+      if (kernel.operands[j].output) std::ranges::fill(call.memory.back(), std::byte{0x5a});
+      call.starts.push_back(moved);
+    }
+    call.numbers.resize(step.numbers.size() * 16);
+    for (std::size_t i = 0; i < step.numbers.size(); ++i) {
+      graph.scalars[step.numbers[i]].value.write(kernel.numbers[i], call.numbers.data() + i * 16);
+    }
+    return call;
+  }
+
+  /// All its ops have one result on every backend.
+  static bool is_specified(const Kernel& kernel) {
+    return std::ranges::none_of(kernel.body, [&](const Instruction& i) {
+      return i.kind == Kind::compute &&
+             testing::differs_between_backends(i.op, kernel.body[i.inputs[i.input_count - 1]].dtype);
+    });
+  }
+
+  /// Results may hang on the sign of a nan that was computed, which nobody promises.
+  static bool shows_nans(const Kernel& kernel) {
+    return std::ranges::any_of(kernel.body, [&](const Instruction& i) {
+      if (i.kind != Kind::compute) return false;
+      const bool complex_function = is_complex(kernel.body[i.inputs[0]].dtype) &&
+                                    ((i.op >= Op::sqrt && i.op <= Op::i1e) || i.op == Op::general_pow);
+      if (complex_function) return true;
+      if (i.op != Op::signbit && i.op != Op::copysign) return false;
+      for (unsigned j = 0; j < i.input_count; ++j) {
+        if (kernel.body[i.inputs[j]].kind != Kind::load) return true;
+      }
+      return false;
+    });
+  }
+
+  std::set<std::uint64_t> seen_;
+};
+
+/// As it was traced, and as it is scheduled.
+void check_both(KernelChecker& checker, const Graph& graph, const InputBytes& inputs) {
+  checker.check(graph, inputs);
+  if (::testing::Test::HasFatalFailure()) return;
+  Graph simpler = graph;
+  simplify(simpler);
+  checker.check(simpler, inputs);
+}
+
+TEST(ScheduledKernels, OfRandomGraphsAreTheReference) {
+  KernelChecker checker;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const GraphCase graph = random_case(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    check_both(checker, graph.random.graph, make_inputs(graph.random, seed));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(checker.interpreted, 500U);
+  EXPECT_GT(checker.generated, 200U);
+}
+
+TEST(ScheduledKernels, OfGivenGraphsAreTheReference) {
+  const char* name = std::getenv("LENTO_TEST_GRAPHS");
+  if (name == nullptr) GTEST_SKIP() << "tests/python/test_kernels.py gives the graphs";
+  std::ifstream file(name);
+  KernelChecker checker;
+  std::size_t graphs = 0;
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    text += line + "\n";
+    if (line != "}") continue;
+    RandomGraph given{parse_graph(text), {}};
+    given.domains.resize(given.graph.inputs.size());
+    SCOPED_TRACE(text);
+    check_both(checker, given.graph, make_inputs(given, ++graphs));
+    if (HasFatalFailure()) return;
+    text.clear();
+  }
+  EXPECT_TRUE(text.empty()) << "the last graph has no end";
+  std::cout << graphs << " graphs, " << checker.interpreted << " kernels interpreted, " << checker.generated
+            << " generated\n";
+}
+
+}  // namespace
+}  // namespace lento::test
