@@ -225,7 +225,21 @@ std::string difference(const GraphCase& graph) {
 
 GraphCase random_case(std::uint64_t seed) {
   const bool long_rows = seed % 10 == 9;
-  return {random_graph(seed, long_rows ? 6 : 4 + seed % 16, long_rows ? 5000 : 5), seed};
+  GraphCase result{random_graph(seed, long_rows ? 6 : 4 + seed % 16, long_rows ? 5000 : 5), seed};
+  // A trace has no nodes that nobody needs: what nobody reads is an output.
+  Graph& graph = result.random.graph;
+  std::vector<std::uint8_t> wanted(graph.nodes.size(), 1);
+  for (const Record& record : graph.nodes) {
+    for (const OperandRef operand : graph.operands(record)) {
+      if (operand.kind() == OperandRef::Kind::record) wanted[operand.index()] = 0;
+    }
+  }
+  for (const std::uint32_t output : graph.outputs) wanted[output] = 1;
+  graph.outputs.clear();
+  for (std::uint32_t node = 0; node < wanted.size(); ++node) {
+    if (wanted[node] != 0) graph.outputs.push_back(node);
+  }
+  return result;
 }
 
 }  // namespace lento::test

@@ -51,7 +51,7 @@ class LastWords {
   static void forget() { alarm(0); }
 
  private:
-  static constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGABRT, SIGALRM};
+  static constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
   static inline std::string words;
   static inline std::array<struct sigaction, kSignals.size()> before;
 };

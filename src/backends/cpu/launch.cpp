@@ -130,7 +130,7 @@ class Launch {
     for (const KernelOperandInfo& operand : kernel_.operands) {
       if (operand.output) bytes += static_cast<std::int64_t>(size_of(operand.dtype));
     }
-    return outer_ * inner_ >= cache_bytes() / bytes;
+    return outer_ * inner_ * bytes >= cache_bytes();
   }
 
   const Kernel& kernel_;
