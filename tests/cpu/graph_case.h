@@ -20,8 +20,8 @@ struct GraphCase {
 /// Small graphs, and now and then one of long rows, over all primitives.
 GraphCase random_case(std::uint64_t seed);
 
-/// Runs the graph on the CPU device fused and not, in tiles, on one thread and two, with inputs that may be
-/// overwritten, and with code of both tiers, which must agree to the bit; and on the reference backend, with which
+/// Runs the graph on the CPU device fused and not, now and then in tiles, on one thread and two, with inputs that may
+/// be overwritten, and with code of both tiers, which must agree to the bit; and on the reference backend, with which
 /// values must agree to the bit as far as they are computed exactly, and by `kUlps` units where a function was computed
 /// of such. All nans are equal, and values that depend on the sign of one are not compared. Says where and how the
 /// first two differ; "" when none do.
