@@ -49,7 +49,7 @@ TEST_P(CopiesEveryDType, JoinedTensorsAreTheReferences) {
 
 TEST_P(CopiesEveryDType, ResultsBeyondTheCachesAreTheReferences) {
   const auto count = static_cast<std::int64_t>((std::size_t{17} << 20) / size_of(dtype()));
-  if (size_of(dtype()) < 4) return;  // bytes are bytes: the reference takes seconds for that many
+  if (dtype() != DType::float32 && dtype() != DType::complex128) return;  // only the size of an element matters
   check(Op::concatenate, intern(ConcatenateAttrs{0}), {{count}, {count + 5}});
   check(Op::concatenate, intern(ConcatenateAttrs{1}), {{1000, count / 1000}, {1000, count / 1000 + 1}});
 }

