@@ -5,9 +5,10 @@
 // whose columns and then rows are transformed, in lanes again. Real lines of even length are half as many complex
 // numbers.
 //
-// Elements are float32 or float64 throughout, where the reference backend uses float64 for both: the error is within
-// 4 * eps * log2(n) of the largest magnitude of the result's root mean square (Bluestein: 16). The work is cut by shape
-// alone, so the bits do not depend on the number of threads.
+// Elements are float32 or float64 throughout, where the reference backend uses float64 for both. An element of the
+// result is wrong by at most 2 eps (log2 n + 1) sqrt(2 n) when those of the operand have real and imaginary parts of at
+// most 1; by Bluestein's method four times that. The work is cut by shape alone, so the bits do not depend on the number
+// of threads.
 #pragma once
 
 #include <lento/dtype.h>

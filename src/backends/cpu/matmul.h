@@ -1,6 +1,6 @@
 // Matrix products on the CPU, as a step of a program: planned once, run many times, on any thread.
 //
-//   float32           oneDNN's gemm; small ones OpenBLAS, whose calls cost less
+//   float32           oneDNN's gemm; small ones and vectors OpenBLAS, whose calls cost less
 //   float64, complex  OpenBLAS
 //   bfloat16          oneDNN where the processor has instructions for it (which take subnormal elements as zero),
 //                     else as float16
