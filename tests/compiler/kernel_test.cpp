@@ -1,6 +1,8 @@
 // Kernels: row values, passes, the verifier's rules, text and hash.
 #include "compiler/kernel.h"
 
+#include "compiler/softmax_kernel.h"
+
 #include <lento/error.h>
 
 #include <gtest/gtest.h>
@@ -15,23 +17,7 @@ namespace {
 using Kind = Instruction::Kind;
 constexpr DType kFloat = DType::float32;
 
-/// The example of kernel.h: softmax over rows.
-Kernel softmax() {
-  Kernel kernel;
-  kernel.form = LoopForm::row;
-  kernel.dims = 2;
-  kernel.operands = {{kFloat, InnerStride::one, true, false}, {kFloat, InnerStride::one, true, true}};
-  kernel.body = {
-      {Kind::load, {}, kFloat, 0, 0, {}},
-      {Kind::reduce, Op::reduce_max, kFloat, 1, 0, {0}},
-      {Kind::compute, Op::subtract, kFloat, 2, 0, {0, 1}},
-      {Kind::compute, Op::exp, kFloat, 1, 0, {2}},
-      {Kind::reduce, Op::reduce_sum, kFloat, 1, 0, {3}},
-      {Kind::compute, Op::divide, kFloat, 2, 0, {3, 4}},
-      {Kind::store, {}, kFloat, 1, 1, {5}},
-  };
-  return kernel;
-}
+Kernel softmax() { return softmax_kernel(LoopForm::row); }
 
 TEST(Kernel, TextIsTheExampleOfTheHeader) {
   EXPECT_EQ(to_string(softmax()), R"(kernel row dims=2 ($0: float32 one, $1: out float32 one) {

@@ -1,5 +1,6 @@
 // Softmax as one kernel of three passes, which keeps exponentials in its output: the bits of the separate steps.
 #include "backends/cpu/jit.h"
+#include "compiler/softmax_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -71,20 +72,6 @@ Kernel combination(const Layout& layout, Op op, bool exp) {
   return kernel;
 }
 
-Kernel softmax(LoopForm form) {
-  Kernel kernel{form, 2, {kInput, kOutput}, {}, {}};
-  kernel.body = {
-      {Kind::load, {}, kFloat, 0, 0, {}},
-      {Kind::reduce, Op::reduce_max, kFloat, 1, 0, {0}},
-      {Kind::compute, Op::subtract, kFloat, 2, 0, {0, 1}},
-      {Kind::compute, Op::exp, kFloat, 1, 0, {2}},
-      {Kind::reduce, Op::reduce_sum, kFloat, 1, 0, {3}},
-      {Kind::compute, Op::divide, kFloat, 2, 0, {3, 4}},
-      {Kind::store, {}, kFloat, 1, 1, {5}},
-  };
-  return kernel;
-}
-
 void check(const Layout& layout, cpu::Tier tier) {
   const auto count = static_cast<std::size_t>(layout.rows * layout.columns);
   std::vector<float> x(count), separate(count), fused(count);
@@ -101,10 +88,10 @@ void check(const Layout& layout, cpu::Tier tier) {
   run(reduction(layout, Op::reduce_sum), layout, {result, {sums.data(), layout.reduced()}}, tier);
   run(combination(layout, Op::divide, false), layout, {result, {sums.data(), layout.reduced()}, result}, tier);
 
-  run(softmax(layout.form), layout, {{x.data(), layout.whole()}, {fused.data(), layout.whole()}}, tier);
+  run(softmax_kernel(layout.form), layout, {{x.data(), layout.whole()}, {fused.data(), layout.whole()}}, tier);
   EXPECT_EQ(std::memcmp(separate.data(), fused.data(), count * sizeof(float)), 0);
   // In place, too.
-  run(softmax(layout.form), layout, {{x.data(), layout.whole()}, {x.data(), layout.whole()}}, tier);
+  run(softmax_kernel(layout.form), layout, {{x.data(), layout.whole()}, {x.data(), layout.whole()}}, tier);
   EXPECT_EQ(std::memcmp(separate.data(), x.data(), count * sizeof(float)), 0);
 }
 
