@@ -49,6 +49,12 @@ list(TRANSFORM libraries REPLACE "^-l(.*)$" "${library_dir}/lib\\1.a")
 list(FILTER system_libraries EXCLUDE REGEX "z3|xml2")
 target_include_directories(lento_llvm SYSTEM INTERFACE ${include_dir})
 target_link_libraries(lento_llvm INTERFACE ${libraries} ${system_libraries})
+# The code generator for ARM processors, for the one test that asks for such code; 12 MB that the library need not have.
+add_library(lento_llvm_aarch64 INTERFACE)
+lento_llvm_config(libraries --libs aarch64codegen)
+list(TRANSFORM libraries REPLACE "^-l(.*)$" "${library_dir}/lib\\1.a")
+target_include_directories(lento_llvm_aarch64 SYSTEM INTERFACE ${include_dir})
+target_link_libraries(lento_llvm_aarch64 INTERFACE ${libraries} ${system_libraries})
 
 # oneDNN: matrix products and convolutions of the CPU backend.
 add_library(lento_onednn INTERFACE)

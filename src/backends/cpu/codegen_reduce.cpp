@@ -112,6 +112,8 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
     const std::size_t bytes = size_of(accumulator.dtype) * width;
     accumulator.lanes = emitter_.local(bytes * kReductionLanes);
     if (finds_position(kernel_.body[accumulator.at].op)) {
+      accumulator.best = emitter_.local(bytes * kReductionLanes);
+      accumulator.steps = emitter_.local(size_of(DType::int32) * width * kReductionLanes);
       accumulator.positions = emitter_.local(size_of(DType::int64) * width * kReductionLanes);
       accumulator.position = result_memory(s + 1, DType::int64, start);
     } else {
@@ -231,7 +233,10 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
   loop(reduced_begin_, reduced_end_, b_.getInt64(kReductionBlock), [&](Value* block) {
     Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_end_);
     for (const Accumulator& a : accumulators) {
-      if (a.positions != nullptr) continue;
+      if (a.positions != nullptr) {
+        start_block_search(a);
+        continue;
+      }
       Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
       for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
         emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
@@ -241,7 +246,7 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
       emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
       for (const Accumulator& a : accumulators) {
         if (a.positions != nullptr) {
-          search(a, point);
+          search(a, point, block);
           continue;
         }
         const Op op = kernel_.body[a.at].op;
@@ -254,7 +259,10 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
       }
     });
     for (const Accumulator& a : accumulators) {
-      if (a.positions != nullptr) continue;
+      if (a.positions != nullptr) {
+        finish_block_search(a, block);
+        continue;
+      }
       fold_row_block(a);
       push_block(a, 1);
     }
@@ -304,6 +312,24 @@ void KernelGenerator::reduce_columns() {
   });
 }
 
+/// Rows lie far apart, so that processors do not guess that the next ones are needed.
+void KernelGenerator::fetch_ahead(const std::vector<std::uint8_t>& needed, const Point& column, Value* k) {
+  constexpr std::uint64_t kRowsAhead = 24;
+  constexpr std::uint64_t kLine = 64;
+  if (style_.compact) return;
+  for (std::size_t at = 0; at < needed.size(); ++at) {
+    const Instruction& i = kernel_.body[at];
+    if (needed[at] == 0 || i.kind != Kind::load || inner(i.index) != InnerStride::one) continue;
+    // Behind the end it is harmless: nothing is read that is not there.
+    Value* ahead = address(i.index, Point{.index = column.index, .reduced = b_.CreateAdd(k, b_.getInt64(kRowsAhead))});
+    for (std::uint64_t byte = 0; byte < size_of(i.dtype) * emitter_.lanes(); byte += kLine) {
+      Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), ahead, byte);
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()},
+                         {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    }
+  }
+}
+
 void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators,
                                   const Point& column) {
   Value* one = b_.getInt64(1);
@@ -311,6 +337,9 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
   loop(reduced_begin_, reduced_end_, b_.getInt64(kReductionBlock), [&](Value* block) {
     Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_end_);
     Value* used = smaller(b_, b_.CreateSub(end, block), b_.getInt64(kReductionLanes));
+    for (const Accumulator& a : accumulators) {
+      if (a.positions != nullptr) start_block_search(a);
+    }
     loop(b_.getInt64(0), used, one, [&](Value* lane) {
       for (const Accumulator& a : accumulators) {
         if (a.positions != nullptr) continue;
@@ -319,10 +348,11 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
     });
     loop(block, end, one, [&](Value* k) {
       const Point point{column.index, column.mask, k};
+      fetch_ahead(needed, column, k);
       emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
       for (const Accumulator& a : accumulators) {
         if (a.positions != nullptr) {
-          search(a, point);
+          search(a, point, block);
           continue;
         }
         Value* lane = accumulator_bytes(a, b_.CreateAnd(k, b_.getInt64(kReductionLanes - 1)));
@@ -332,7 +362,10 @@ void KernelGenerator::column_pass(const std::vector<std::uint8_t>& needed, const
       }
     });
     for (const Accumulator& a : accumulators) {
-      if (a.positions != nullptr) continue;
+      if (a.positions != nullptr) {
+        finish_block_search(a, block);
+        continue;
+      }
       fold_column_block(a, used);
       push_block(a, emitter_.lanes());
     }

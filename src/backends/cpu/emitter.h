@@ -54,7 +54,7 @@ class Emitter {
   llvm::Value* lane_offsets(llvm::Value* stride);
   /// `first` (an i64) plus 0, 1, 2, …, as values of int64.
   llvm::Value* positions(llvm::Value* first);
-  /// `value` (an i64) in all lanes, as values of int64.
+  /// `value` (an integer) in all lanes.
   llvm::Value* splat(llvm::Value* value);
   /// As store() of all lanes, past the caches; `pointer` is at the start of a line of the cache or of a vector in it.
   void stream(DType dtype, llvm::Value* value, llvm::Value* pointer);

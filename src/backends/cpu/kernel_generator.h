@@ -35,8 +35,10 @@ class KernelGenerator {
     llvm::Value* lanes = nullptr;   // memory: the 64 lanes of a block
     llvm::Value* result = nullptr;  // memory: of the block, in the end of all
     llvm::Value* tree = nullptr;    // memory: the BlockTree
-    // Of arg_max and arg_min, whose lanes are not those of a block but of all there is, and of columns are one.
-    llvm::Value* positions = nullptr;  // memory: of the lanes' elements
+    // Of arg_max and arg_min. Columns have one lane.
+    llvm::Value* steps = nullptr;      // memory: in which step of the block each lane's element was found
+    llvm::Value* best = nullptr;       // memory: the lanes' elements, of all blocks so far
+    llvm::Value* positions = nullptr;  // memory: of those
     llvm::Value* position = nullptr;   // memory: of the result
   };
 
@@ -89,6 +91,7 @@ class KernelGenerator {
   void row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators);
   void column_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators,
                    const Point& column);
+  void fetch_ahead(const std::vector<std::uint8_t>& needed, const Point& column, llvm::Value* k);
   void start_results(const std::vector<Accumulator>& accumulators, unsigned width);
   void fold_row_block(const Accumulator& accumulator);
   void fold_column_block(const Accumulator& accumulator, llvm::Value* used);
@@ -99,8 +102,21 @@ class KernelGenerator {
 
   // arg_max and arg_min (codegen_search.cpp).
   void start_search(const Accumulator& accumulator);
-  void search(const Accumulator& accumulator, const Point& point);
+  void start_block_search(const Accumulator& accumulator);
+  void search(const Accumulator& accumulator, const Point& point, llvm::Value* block);
+  void finish_block_search(const Accumulator& accumulator, llvm::Value* block);
   void finish_search(const Accumulator& accumulator);
+  /// Memory of a vector of lanes, or of columns.
+  struct SearchLane {
+    llvm::Value* element;
+    llvm::Value* step;
+    llvm::Value* best;
+    llvm::Value* position;
+  };
+  SearchLane search_lane(const Accumulator& accumulator, llvm::Value* lane);
+  void each_search_lane(const Accumulator& accumulator,
+                        const std::function<void(llvm::Value*, const SearchLane&)>& body);
+  llvm::Value* search_position(llvm::Value* block, llvm::Value* lane, llvm::Value* step);
 
   const Kernel& kernel_;
   const CodeStyle style_;
