@@ -4,6 +4,7 @@
 
 #include "backends/cpu/emitter.h"
 #include "backends/cpu/kernel_generator.h"
+#include "backends/cpu/math.h"
 #include "backends/reference/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -30,6 +31,7 @@ void KernelGenerator::run(Value* frame) {
   read_frame(frame);
   find_levels();
   if (kernel_.form != LoopForm::map) find_kept();
+  if (kernel_.form == LoopForm::map && style_.stages) find_stages();
   bases_.resize(kernel_.operands.size());
   tiles_.resize(kernel_.operands.size(), nullptr);
   emit_where([&](std::size_t at) { return levels_[at] == 0; }, {});
@@ -87,6 +89,15 @@ void KernelGenerator::read_frame(Value* frame) {
     reduced_strides_.push_back(moves ? element(word, reduced_strides, j) : nullptr);
   }
 }
+
+namespace {
+
+/// Elements that stages of a body work on in turn, and the bytes that may wait between stages: they are to stay in the
+/// cache of the processor.
+constexpr std::uint64_t kStageElements = 256;
+constexpr std::size_t kMostWaiting = std::size_t{24} << 10;
+
+}  // namespace
 
 InnerStride KernelGenerator::inner(std::size_t operand) const {
   const KernelOperandInfo& info = kernel_.operands[operand];
@@ -162,7 +173,11 @@ void KernelGenerator::vectors(Value* begin, Value* end, const std::function<void
   // `begin` is 0 or the start of a block, either way a multiple of the lanes.
   Value* full = b_.CreateAnd(end, b_.getInt64(~(lanes - 1)));
   const auto whole = [&](bool stream) {
-    loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{.index = i, .stream = stream}); });
+    if (kernel_.form == LoopForm::map && stages_.size() > 1) {
+      map_stages(full, stream);
+    } else {
+      loop(begin, full, b_.getInt64(lanes), [&](Value* i) { body(Point{.index = i, .stream = stream}); });
+    }
   };
   if (style_.stream) {
     when(stream_, [&] { whole(true); });
@@ -333,6 +348,94 @@ Value* KernelGenerator::map_tiles() {
     });
   });
   return rows;
+}
+
+/// Where a body takes long from its first load to its last store, a processor has too few elements under way to be
+/// busy: its window of instructions ends. Such a body is cut into stages, each with a loop of its own over a few
+/// vectors, and what later stages use of earlier ones waits in memory that stays in the nearest cache.
+void KernelGenerator::find_stages() {
+  constexpr int kWeightOfStage = 18;
+  const auto weight = [&](const Instruction& i) {
+    if (i.kind != Kind::compute || !is_floating(i.dtype)) return 1;
+    return has_math(i.op) ? 20 : i.op == Op::divide || i.op == Op::sqrt ? 6 : 1;
+  };
+  stages_.assign(1, {});
+  int total = 0;
+  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (levels_[at] == 2) total += weight(kernel_.body[at]);
+  }
+  const int count = total / kWeightOfStage;
+  int done = 0;
+  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (levels_[at] != 2) continue;
+    // Stores stand together in the end: an output may lie where an input does.
+    const bool full = done * count >= total * static_cast<int>(stages_.size());
+    if (full && static_cast<int>(stages_.size()) < count && kernel_.body[at].kind != Kind::store)
+      stages_.emplace_back();
+    stages_.back().push_back(at);
+    done += weight(kernel_.body[at]);
+  }
+  std::size_t bytes = 0;
+  for (const std::vector<std::size_t>& inputs : inputs_of_stages()) {
+    for (const std::size_t from : inputs) bytes += kStageElements * size_of(kernel_.body[from].dtype);
+  }
+  if (bytes > kMostWaiting) stages_.assign(1, {});
+}
+
+/// What each stage uses of those before it.
+std::vector<std::vector<std::size_t>> KernelGenerator::inputs_of_stages() const {
+  std::vector<std::vector<std::size_t>> inputs(stages_.size());
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    for (const std::size_t at : stages_[s]) {
+      const Instruction& i = kernel_.body[at];
+      for (unsigned j = 0; j < i.input_count; ++j) {
+        const std::size_t from = i.inputs[j];
+        const bool known = std::find(inputs[s].begin(), inputs[s].end(), from) != inputs[s].end();
+        if (levels_[from] == 2 && from < stages_[s].front() && !known) inputs[s].push_back(from);
+      }
+    }
+  }
+  return inputs;
+}
+
+void KernelGenerator::map_stages(Value* full, bool stream) {
+  const std::uint64_t lanes = emitter_.lanes();
+  const std::vector<std::vector<std::size_t>> inputs = inputs_of_stages();
+  std::vector<Value*> memory(kernel_.body.size(), nullptr);  // of values that wait; what was loaded is loaded again
+  for (const std::vector<std::size_t>& of_stage : inputs) {
+    for (const std::size_t from : of_stage) {
+      const Instruction& i = kernel_.body[from];
+      if (i.kind != Kind::load && memory[from] == nullptr) {
+        memory[from] = emitter_.local(kStageElements * size_of(i.dtype));
+      }
+    }
+  }
+  const auto waiting = [&](std::size_t at, Value* offset) {
+    return b_.CreatePtrAdd(memory[at], b_.CreateMul(offset, b_.getInt64(size_of(kernel_.body[at].dtype))));
+  };
+  loop(b_.getInt64(0), full, b_.getInt64(kStageElements), [&](Value* chunk) {
+    Value* rest = b_.CreateSub(full, chunk);
+    Value* count =
+        b_.CreateSelect(b_.CreateICmpSLT(rest, b_.getInt64(kStageElements)), rest, b_.getInt64(kStageElements));
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      loop(b_.getInt64(0), count, b_.getInt64(lanes), [&](Value* offset) {
+        const Point point{.index = b_.CreateAdd(chunk, offset), .stream = stream};
+        for (const std::size_t from : inputs[s]) {
+          if (memory[from] == nullptr) {
+            emit(from, point);
+          } else {
+            values_[from] = emitter_.load(kernel_.body[from].dtype, waiting(from, offset), nullptr);
+          }
+        }
+        for (const std::size_t at : stages_[s]) {
+          emit(at, point);
+          if (memory[at] != nullptr) {
+            emitter_.store(kernel_.body[at].dtype, values_[at], waiting(at, offset), nullptr);
+          }
+        }
+      });
+    }
+  });
 }
 
 void KernelGenerator::map_row() {

@@ -52,6 +52,7 @@ struct CodeStyle {
   bool compact = false;  // one loop with a mask, instead of one for whole vectors and a rest: half the code
   bool stream = false;   // also a loop that writes past the caches
   bool tiles = false;    // also a loop that turns tiles of operands that are walked across their rows
+  bool stages = false;   // long bodies are cut into several loops
   bool x86 = true;
 };
 

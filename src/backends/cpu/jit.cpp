@@ -61,6 +61,7 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
   style.compact = !careful && isa == Isa::avx512;
   style.tiles = careful && map && wants_tiles(kernel);
+  style.stages = careful && map && !style.tiles;
   style.stream = careful && map && style.x86 &&
                  std::all_of(kernel.operands.begin(), kernel.operands.end(), [](const KernelOperandInfo& operand) {
                    return !operand.output || operand.inner == InnerStride::one;

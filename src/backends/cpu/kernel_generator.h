@@ -69,6 +69,10 @@ class KernelGenerator {
 
   void map_rows();
   void map_row();
+  void find_stages();
+  std::vector<std::vector<std::size_t>> inputs_of_stages() const;
+  /// Whole vectors of a row, up to `full`.
+  void map_stages(llvm::Value* full, bool stream);
   /// Rows that tiles were made of; the rest is left for map_row().
   llvm::Value* map_tiles();
   void go_to_row(llvm::Value* row);
@@ -127,7 +131,8 @@ class KernelGenerator {
   std::vector<std::uint8_t> levels_;
   std::vector<llvm::Value*> values_;  // of the instructions, as last emitted
   std::optional<Kept> kept_;
-  std::uint16_t pass_ = 0;  // that is being written
+  std::vector<std::vector<std::size_t>> stages_;  // of a map: instructions of level 2
+  std::uint16_t pass_ = 0;                        // that is being written
 
   llvm::Value* numbers_ = nullptr;
   llvm::Value* rows_count_ = nullptr;
