@@ -24,7 +24,7 @@ def graphs_of_the_catalogue() -> list[str]:
                 continue
             try:
                 result = harness.run(call)
-                tensors = [x for x in (result if isinstance(result, tuple | list) else [result])]
+                tensors = result if isinstance(result, tuple | list) else [result]
                 text = lento.dump([x for x in tensors if isinstance(x, lento.Tensor)], "text")
             except (lento.Error, TypeError, ValueError):
                 continue  # not an op that can be traced: the samples of what it refuses are tested elsewhere
