@@ -1,8 +1,8 @@
 # lento_layer(<name> [FOLDER <folder under src/>] [NO_GENERATED] [SEES <layer>...] [LINKS <target>...])
 #
 # Makes the OBJECT library lento_<name> of src/<folder>/*.cpp, of passes/*.cpp and native/*.cpp below it and of the
-# layer's generated sources. SEES lists the layers directly below; LINKS external libraries that only this layer uses. A folder without
-# sources yet is an empty layer.
+# layer's generated sources. SEES lists the layers directly below; LINKS external libraries that only this layer uses. A
+# folder without sources yet is an empty layer.
 set_property(GLOBAL PROPERTY LENTO_LAYERS)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in ${PROJECT_BINARY_DIR}/config/lento/version.h @ONLY)
 
