@@ -1,6 +1,7 @@
 #include "backend/background.h"
 
-#include <pthread.h>
+#include "base/fork.h"
+
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,11 +32,16 @@ void call(Task task) {
   }
 }
 
+bool stopped_at_exit = false;  // guarded by the lock of the current Background
+void stop_background();
+
 class Background {
  public:
   void add(Task task, bool must_run) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
+    // Not before there is something to stop: what libraries keep in static objects must still be there.
+    if (!std::exchange(stopped_at_exit, true)) std::atexit(stop_background);
     (must_run ? urgent_ : optional_).push_back(std::move(task));
     if (must_run) ++urgent_added_;
     try {
@@ -112,13 +118,17 @@ class Background {
 
 Background*& background() {
   static Background* current = [] {
-    std::atexit([] { background()->stop(); });
-    pthread_atfork([] { background()->pause(); }, [] { background()->resume(); },
-                   [] { background() = std::make_unique<Background>().release(); });
+    // A worker that is waited for before the locks are taken may be adding a task: it must not find us paused already.
+    lock_while_forking([] { background()->pause(); }, [] { background()->resume(); },
+                       [] { background() = std::make_unique<Background>().release(); }, ForkOrder::background);
     return new Background;  // never destroyed: programs may end while the process exits
   }();
   return current;
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const Background* const made_at_start = background();
+
+void stop_background() { background()->stop(); }
 
 }  // namespace
 

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -28,6 +29,17 @@
 namespace lento {
 
 namespace {
+
+/// Guards the state of all caches, of which a process has one. Known to fork() from the start.
+std::mutex& state_mutex() {
+  static std::mutex* mutex = [] {
+    auto* made = new std::mutex;
+    lock_while_forking(*made, ForkOrder::cache);
+    return made;
+  }();
+  return *mutex;
+}
+[[maybe_unused]] const std::mutex& made_at_start = state_mutex();
 
 const CounterId kHit = counter_id("kernel.disk_hit");
 const CounterId kStore = counter_id("kernel.disk_store");
@@ -282,7 +294,7 @@ void DiskCache::store(Bytes identity, Bytes code) {
   // Twice: somebody may have removed the folder, or tidied up in it.
   for (int attempt = 0; error == ENOENT && attempt < 2; ++attempt) {
     if (attempt > 0) {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(state_mutex());
       if (open_ == folder) open_ = nullptr;
     }
     folder = open_folder(true);
@@ -295,7 +307,7 @@ void DiskCache::store(Bytes identity, Bytes code) {
   }
   count(kStore);
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_mutex());
     own_bytes_ += file.size();
     // Other processes store as well: all is counted again before this one alone has added much.
     if (counted_ && known_ + own_bytes_ <= limit() && own_bytes_ <= limit() / 32) return;
@@ -349,7 +361,7 @@ void DiskCache::tidy(const Folder& folder) {
       total -= entry.bytes;
     }
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex());
   counted_ = true;
   known_ = total;
   own_bytes_ = 0;
@@ -362,7 +374,7 @@ void DiskCache::clear() {
 }
 
 std::string DiskCache::folder() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex());
   return usable_ && enabled() ? path_ : std::string();
 }
 
@@ -382,7 +394,7 @@ void DiskCache::set_limit(std::size_t bytes) {
 DiskCache::FolderRef DiskCache::open_folder(bool make) {
   if (path_.empty()) return nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_mutex());
     if (!usable_ || (make && !writable_)) return nullptr;
     if (open_ != nullptr) return open_;
   }
@@ -406,24 +418,27 @@ DiskCache::FolderRef DiskCache::open_folder(bool make) {
                     path_));
     return nullptr;
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex());
   open_ = std::move(opened);
   return open_;
 }
 
 void DiskCache::give_up(bool& flag, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex());
   flag = false;
   if (!std::exchange(told_, true)) leave_notice(reason + "; going on without");
 }
 
 DiskCache& disk_cache() {
-  static auto* cache = [] {
+  // No static object: a fork in the middle of making it would leave the child with half of it.
+  static std::atomic<DiskCache*> cache{nullptr};
+  if (DiskCache* made = cache.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(state_mutex());
+  if (cache.load(std::memory_order_acquire) == nullptr) {
     auto made = std::make_unique<DiskCache>(folder_of_user(), limit_of_user(), enabled_by_user());
-    lock_while_forking(made->mutex_, ForkOrder::cache);
-    return made.release();  // never destroyed: code is kept while the process exits
-  }();
-  return *cache;
+    cache.store(made.release(), std::memory_order_release);  // never destroyed: code is kept while the process exits
+  }
+  return *cache.load(std::memory_order_acquire);
 }
 
 }  // namespace lento

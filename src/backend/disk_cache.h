@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,7 +55,6 @@ class DiskCache {
   static std::string file_name(Bytes identity);
 
  private:
-  friend DiskCache& disk_cache();
   struct Folder;  // an open folder
   using FolderRef = std::shared_ptr<const Folder>;
 
@@ -77,7 +75,7 @@ class DiskCache {
   std::atomic<bool> enabled_;
   std::atomic<std::size_t> limit_;
 
-  mutable std::mutex mutex_;  // of the following; never held while files are read or written
+  // What follows needs the lock of disk_cache.cpp, which is never held while files are read or written.
   FolderRef open_;
   bool usable_ = true;
   bool writable_ = true;   // false after the first file that could not be written: a disk that is full, or read-only

@@ -53,32 +53,35 @@ Switches read_environment() {
   return found;
 }
 
-/// Read once: a setting that changes in the middle would be of no use to anybody.
-const Switches& from_environment() {
-  static const Switches found = read_environment();
-  return found;
-}
-
-/// Every combination that was ever set.
-struct Known {
-  std::mutex mutex;
-  std::deque<Switches> all;
+/// Every combination that was ever set, and what the environment says. The latter is read once: a setting that changes
+/// in the middle would be of no use to anybody.
+class Known {
+ public:
+  Known() { lock_while_forking(mutex_, ForkOrder::notes); }
 
   const Switches* find_or_add(const Switches& wanted) {
-    const std::lock_guard lock(mutex);
-    const auto found = std::ranges::find(all, wanted);
-    return found != all.end() ? &*found : &all.emplace_back(wanted);
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(all_, wanted);
+    return found != all_.end() ? &*found : &all_.emplace_back(wanted);
   }
+  Switches from_environment() {
+    const std::lock_guard lock(mutex_);
+    if (!from_environment_) from_environment_ = read_environment();
+    return *from_environment_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Switches> all_;
+  std::optional<Switches> from_environment_;
 };
 
 Known& known() {
-  static auto* made = [] {
-    auto* all = new Known;  // plans name them while the process exits
-    lock_while_forking(all->mutex, ForkOrder::notes);
-    return all;
-  }();
+  static auto* made = new Known;  // plans name them while the process exits
   return *made;
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const Known& made_at_start = known();
 
 std::atomic<const Switches*> current{nullptr};
 constinit thread_local const Switches* held_here = nullptr;
@@ -91,7 +94,7 @@ const Switches* switches() {
   if (held_here != nullptr) return held_here;
   const Switches* now = known_switches();
   if (now != nullptr) return now;
-  const Switches* first = known().find_or_add(from_environment());
+  const Switches* first = known().find_or_add(known().from_environment());
   // Unless somebody has set others meanwhile.
   return current.compare_exchange_strong(now, first, std::memory_order_acq_rel) ? first : now;
 }
@@ -100,7 +103,7 @@ CompileSwitches::CompileSwitches(const Switches* held) : outer_(held_here) { hel
 CompileSwitches::~CompileSwitches() { held_here = outer_; }
 
 const Switches* find_switches(const Options& options) {
-  Switches chosen = from_environment();
+  Switches chosen = known().from_environment();
   if (options.fusion) chosen.fusion = *options.fusion;
   if (options.tier) chosen.tier = *options.tier;
   if (options.force_fallback) chosen.fallback = parse_fallback(*options.force_fallback, "force_fallback");
