@@ -26,7 +26,9 @@ constexpr std::int64_t kColumns = 64;
 std::int64_t cache_bytes() {
   static const std::int64_t bytes = [] {
     const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return last_level > 0 ? static_cast<std::int64_t>(last_level) : std::int64_t{32} << 20;
+    // Of many processors' caches, and in virtual machines, more is told than one program can use.
+    constexpr std::int64_t kMost = std::int64_t{32} << 20;
+    return last_level > 0 ? std::min(static_cast<std::int64_t>(last_level), kMost) : kMost;
   }();
   return bytes;
 }
