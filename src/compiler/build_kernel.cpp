@@ -48,17 +48,19 @@ class KernelBuilder {
   }
 
   /// The operand that reads or writes this view over the group's points; equal ones are one.
-  std::uint16_t operand(const View& view, const Ints& strides, DType dtype, bool output) {
+  std::uint16_t operand(const View& view, const Ints& strides, DType dtype, bool output,
+                        std::uint16_t picked_by = kNotPicked) {
     const OperandRef base = fusion_.home(view.base);
     for (std::size_t i = 0; i < strides_.size(); ++i) {
       if (!output && !kernel_.operands[i].output && step_.operands[i].base == base && strides_[i] == strides &&
-          step_.operands[i].starts == view.starts) {
+          step_.operands[i].starts == view.starts && kernel_.operands[i].picked_by == picked_by) {
         return static_cast<std::uint16_t>(i);
       }
     }
     strides_.push_back(strides);
-    kernel_.operands.push_back({dtype, InnerStride::one, true, output});
+    kernel_.operands.push_back({dtype, InnerStride::one, true, output, picked_by});
     step_.operands.push_back({base, view.starts});
+    step_.picked.push_back(view.picked ? PickedRows{view.picked->stride, view.picked->extent} : PickedRows{});
     return static_cast<std::uint16_t>(kernel_.operands.size() - 1);
   }
 
@@ -80,7 +82,15 @@ class KernelBuilder {
 
   std::uint16_t load(const View& view, const Shape& own, DType dtype) {
     const Ints strides = broadcast_strides(view, own, group_.shape);
-    const std::uint16_t index = operand(view, strides, dtype, false);
+    std::uint16_t picked_by = kNotPicked;
+    if (view.picked) {
+      const OperandRef positions = view.picked->positions;
+      const Meta meta = graph_.meta_of(positions);
+      picked_by =
+          operand(whole(positions, meta.shape), broadcast_positions(view, own, group_.shape), meta.dtype, false);
+      picks_rows_ = true;
+    }
+    const std::uint16_t index = operand(view, strides, dtype, false, picked_by);
     for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
       if (kernel_.body[i].kind == Kind::load && kernel_.body[i].index == index) return static_cast<std::uint16_t>(i);
     }
@@ -221,7 +231,8 @@ class KernelBuilder {
       operand.inner = inner == 0 ? InnerStride::zero : inner == 1 ? InnerStride::one : InnerStride::any;
       operand.moves = kernel_.form == LoopForm::map || dims[reduced_dim].strides[i] != 0;
     }
-    return fits_levels();
+    if (!picks_rows_) step_.picked.clear();
+    return fits_levels() && positions_stand_still();
   }
 
   /// Along a reduced dimension of length 1 nothing moves, and then what is stored for each element looks like a row
@@ -238,9 +249,19 @@ class KernelBuilder {
     return true;
   }
 
+  /// Positions must be the same all along a row.
+  bool positions_stand_still() const {
+    return std::ranges::all_of(kernel_.operands, [&](const KernelOperandInfo& operand) {
+      if (operand.picked_by == kNotPicked) return true;
+      const KernelOperandInfo& positions = kernel_.operands[operand.picked_by];
+      return positions.inner == InnerStride::zero && (kernel_.form == LoopForm::map || !positions.moves);
+    });
+  }
+
   const Graph& graph_;
   const Fusion& fusion_;
   const Group& group_;
+  bool picks_rows_ = false;
   Kernel kernel_;
   Step step_;
   std::vector<Ints> strides_;                      // one an operand: along the axes of the group's shape

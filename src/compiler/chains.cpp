@@ -13,7 +13,7 @@ namespace {
 bool can_chain(const Schedule& schedule, const Step& step, std::int64_t tile) {
   if (!step.is_kernel) return false;
   const Kernel& kernel = schedule.kernels[step.kernel];
-  return kernel.form == LoopForm::map && kernel.dims == 1 && step.sizes[0] >= 4 * tile &&
+  return kernel.form == LoopForm::map && kernel.dims == 1 && step.sizes[0] >= 4 * tile && step.picked.empty() &&
          std::ranges::all_of(step.strides, [](std::int64_t stride) { return stride == 0 || stride == 1; });
 }
 

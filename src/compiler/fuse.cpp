@@ -96,8 +96,11 @@ class Fuser {
     if (!is_node(operand)) return 0;
     const std::uint32_t node = operand.index();
     switch (result_.roles[node]) {
-      case Role::view:
-        return stored_level(result_.views[node]->base);
+      case Role::view: {
+        const View& view = *result_.views[node];
+        const std::uint32_t base = stored_level(view.base);
+        return view.picked ? std::max(base, stored_level(view.picked->positions)) : base;
+      }
       case Role::number:
         return 0;
       case Role::element:
@@ -137,7 +140,7 @@ class Fuser {
   /// True for a view that has all elements of what it is a view of, in the same order.
   bool is_whole(std::uint32_t node) const {
     const View& view = *result_.views[node];
-    return view.starts.empty() && view.strides == whole(view.base, shape(node)).strides &&
+    return view.starts.empty() && !view.picked && view.strides == whole(view.base, shape(node)).strides &&
            element_count(shape(node)) == element_count(shape(view.base));
   }
 
@@ -156,7 +159,7 @@ class Fuser {
     for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
       if (operand.kind() == OperandRef::Kind::scalar) continue;
       if (takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
-          result_.stored[operand.index()] == 0) {
+          result_.stored[operand.index()] == 0 && !result_.views[operand.index()]->picked) {
         load(operand);
         level = std::max(level, available(operand));
       } else {
@@ -214,6 +217,7 @@ class Fuser {
       return;
     }
     if (is_view_op(record.op) && place_view(node)) return;
+    if (record.op == Op::take_axis && place_picked(node)) return;
     if (record.op == Op::full && ability_.holds(record.dtype)) {
       result_.roles[node] = Role::number;
       return;
@@ -242,6 +246,18 @@ class Fuser {
       if (view) need(operand);
     }
     if (!view) return false;
+    result_.roles[node] = Role::view;
+    result_.views[node] = std::move(view);
+    return true;
+  }
+
+  /// Rows at positions that lie in memory are read where they are.
+  bool place_picked(std::uint32_t node) {
+    if (!options_.fuse || !ability_.holds(graph_.nodes[node].dtype)) return false;
+    std::optional<View> view = picked_rows(graph_, graph_.nodes[node], options_.least_row);
+    if (!view) return false;
+    need(view->base);
+    need(view->picked->positions);
     result_.roles[node] = Role::view;
     result_.views[node] = std::move(view);
     return true;

@@ -71,6 +71,8 @@ struct FusionOptions {
   // Kernels that make up a chain go over tiles of this many elements (compiler/chains.h): large enough that calls cost
   // nothing, small enough that a few operands stay in the first cache.
   std::int64_t tile_elements = 2048;
+  // Rows of at least this many elements that are picked by positions are read where they lie: vectors must fill.
+  std::int64_t least_row = 16;
   std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
 };
 

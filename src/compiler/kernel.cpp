@@ -53,6 +53,7 @@ class Verifier {
     if (kernel_.body.size() > kMaxKernelBody) {
       fail<BackendError>("kernel: {} instructions, more than {}", kernel_.body.size(), kMaxKernelBody);
     }
+    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) check_picked(j);
     for (at_ = 0; at_ < kernel_.body.size(); ++at_) check_inputs();
     rows_ = row_values(kernel_);
     std::vector<std::uint8_t> used(kernel_.body.size(), 0);
@@ -71,6 +72,21 @@ class Verifier {
 
   void check(bool holds, std::string_view rule) const {
     if (!holds) fail<BackendError>("kernel: `{}`: {}", line_text(kernel_, at_), rule);
+  }
+
+  void check_picked(std::size_t operand) const {
+    const KernelOperandInfo& info = kernel_.operands[operand];
+    if (info.picked_by == kNotPicked) return;
+    const auto refuse = [&](bool holds, std::string_view rule) {
+      if (!holds) fail<BackendError>("kernel: operand ${}: {}", operand, rule);
+    };
+    refuse(info.picked_by < kernel_.operands.size(), "its rows are picked by an operand that does not exist");
+    const KernelOperandInfo& positions = kernel_.operands[info.picked_by];
+    refuse(!info.output && !positions.output, "rows are picked for an output, or by one");
+    refuse(positions.dtype == DType::int32 || positions.dtype == DType::int64, "positions are not int32 or int64");
+    refuse(positions.inner == InnerStride::zero && positions.picked_by == kNotPicked &&
+               (kernel_.form == LoopForm::map || !positions.moves),
+           "positions must be the same all along a row");
   }
 
   void check_inputs() const {
@@ -246,6 +262,7 @@ std::string to_string(const Kernel& kernel) {
     const KernelOperandInfo& operand = kernel.operands[j];
     operands += fmt::format("{}${}: {}{} {}{}", j == 0 ? "" : ", ", j, operand.output ? "out " : "", operand.dtype,
                             stride_name(operand.inner), operand.moves ? "" : " still");
+    if (operand.picked_by != kNotPicked) operands += fmt::format(" at ${}", operand.picked_by);
   }
   for (std::size_t j = 0; j < kernel.numbers.size(); ++j) {
     operands += fmt::format("{}#{}: {}", operands.empty() ? "" : ", ", j, kernel.numbers[j]);
@@ -270,7 +287,8 @@ std::uint64_t hash(const Kernel& kernel) {
   mix(kernel.operands.size() | kernel.numbers.size() << 20 | kernel.body.size() << 40);
   for (const KernelOperandInfo& operand : kernel.operands) {
     mix(static_cast<std::uint64_t>(operand.dtype) | static_cast<std::uint64_t>(operand.inner) << 8 |
-        static_cast<std::uint64_t>(operand.moves) << 16 | static_cast<std::uint64_t>(operand.output) << 24);
+        static_cast<std::uint64_t>(operand.moves) << 16 | static_cast<std::uint64_t>(operand.output) << 24 |
+        static_cast<std::uint64_t>(operand.picked_by) << 32);
   }
   for (const DType dtype : kernel.numbers) mix(static_cast<std::uint64_t>(dtype));
   for (const Instruction& i : kernel.body) {

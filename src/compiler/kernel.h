@@ -17,6 +17,8 @@
 //       store $1, %5
 //     }
 //
+// Rows of an operand may be picked by positions that another operand holds: `$1: float32 one at $0`.
+//
 // Elements are combined in the order that docs/decisions.md fixes for every backend; it depends on the number of
 // reduced elements alone.
 #pragma once
@@ -49,12 +51,17 @@ enum class InnerStride : std::uint8_t {
   any,   // element by element
 };
 
+inline constexpr std::uint16_t kNotPicked = 0xffff;
+
 /// A buffer the kernel reads or writes.
 struct KernelOperandInfo {
   DType dtype = DType::float32;
   InnerStride inner = InnerStride::one;
   bool moves = true;  // along the reduced dimension; in a map it means nothing and is true
   bool output = false;
+  // Another operand, of integers, whose element at a row says which part of this one the row reads: a row of an
+  // embedding's table. It does not move along the inner dimension, nor along a reduced one.
+  std::uint16_t picked_by = kNotPicked;
 
   friend bool operator==(const KernelOperandInfo&, const KernelOperandInfo&) = default;
 };
@@ -105,12 +112,20 @@ std::string to_string(const Kernel& kernel);
 /// Of everything that decides the code.
 std::uint64_t hash(const Kernel& kernel);
 
+/// How an operand is read whose rows are picked: position p, or p + extent when it is negative, is that many strides
+/// from the address. Positions are in range.
+struct PickedRows {
+  std::int64_t stride = 0;  // in elements
+  std::int64_t extent = 0;
+};
+
 /// What a call of a kernel gets, as generated code reads it.
 struct KernelArguments {
-  const std::int64_t* sizes;    // one a dimension
-  void* const* addresses;       // one an operand: of the element at position 0, …, 0
-  const std::int64_t* strides;  // [operand * dims + dimension], in elements
-  const void* numbers;          // 16 bytes each, as elements of their dtypes
+  const std::int64_t* sizes;           // one a dimension
+  void* const* addresses;              // one an operand: of the element at position 0, …, 0
+  const std::int64_t* strides;         // [operand * dims + dimension], in elements
+  const void* numbers;                 // 16 bytes each, as elements of their dtypes
+  const PickedRows* picked = nullptr;  // one an operand; of a kernel that picks no rows it may be null
 };
 
 /// The part of the iteration space a call does: points `begin` … `end` of the outer dimensions, flattened in row-major

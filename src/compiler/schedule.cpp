@@ -15,6 +15,22 @@ namespace lento {
 
 namespace {
 
+/// Lets calls copy the picked rows that a group reads; false when it reads none.
+bool copy_picked(const Graph& graph, const Fusion& fusion, const Group& group, std::vector<std::uint8_t>& alone) {
+  bool any = false;
+  const auto copy = [&](OperandRef operand) {
+    if (operand.kind() != OperandRef::Kind::record || !fusion.views[operand.index()]) return;
+    if (!fusion.views[operand.index()]->picked) return;
+    alone[operand.index()] = 1;
+    any = true;
+  };
+  for (const std::uint32_t node : group.nodes) {
+    copy(OperandRef::record(node));
+    for (const OperandRef operand : graph.operands(graph.nodes[node])) copy(operand);
+  }
+  return any;
+}
+
 /// Fuses until every group has a kernel: what has none is tried again with its reductions, or everything in it, alone.
 void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions options, Schedule& schedule) {
   options.alone.resize(graph.nodes.size());
@@ -30,6 +46,7 @@ void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions 
       std::optional<BuiltKernel> built = build_kernel(graph, fusion, group);
       if (!built) {
         all = false;
+        if (copy_picked(graph, fusion, group, options.alone)) continue;
         for (const std::uint32_t node : group.nodes) {
           if (group.reduced.count == 0 || info(graph.nodes[node].op).family == Family::reduction)
             options.alone[node] = 1;
@@ -57,7 +74,7 @@ void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions 
       if (takes_views(graph.nodes[node].op)) {
         for (const OperandRef operand : graph.operands(graph.nodes[node])) {
           if (operand.kind() == OperandRef::Kind::scalar) {
-            call.views.push_back({operand, {}, {}});
+            call.views.push_back({operand, {}, {}, {}});
             continue;
           }
           const bool is_view = operand.kind() == OperandRef::Kind::record &&

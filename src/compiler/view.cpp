@@ -62,6 +62,15 @@ std::optional<Ints> reshaped_strides(const Shape& from, const Ints& strides, con
   return result;
 }
 
+Ints broadcast(const Ints& strides, const Shape& own, const Shape& to) {
+  Ints result(to.size(), 0);
+  const std::size_t leading = to.size() - own.size();
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    if (own[d] != 1) result[leading + d] = strides[d];
+  }
+  return result;
+}
+
 View sliced(const Graph& graph, const Record& map, const View& view, const Shape& from) {
   const StridedSliceAttrs attrs = decode_strided_slice(map.attrs);
   View result = view;
@@ -77,7 +86,7 @@ View sliced(const Graph& graph, const Record& map, const View& view, const Shape
 }  // namespace
 
 View whole(OperandRef base, const Shape& shape) {
-  View view{base, Ints(shape.size(), 0), {}};
+  View view{base, Ints(shape.size(), 0), {}, {}};
   std::int64_t stride = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     view.strides[d] = shape[d] == 1 ? 0 : stride;
@@ -91,6 +100,7 @@ bool is_view_op(Op op) {
 }
 
 std::optional<View> apply(const Graph& graph, const Record& map, const View& view) {
+  if (view.picked) return std::nullopt;
   const Shape from = graph.meta_of(graph.operands(map)[0]).shape;
   const Shape& to = shape_of(map.shape);
   switch (map.op) {
@@ -103,26 +113,44 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
       return result;
     }
     case Op::broadcast_to:
-      return View{view.base, broadcast_strides(view, from, to), view.starts};
+      return View{view.base, broadcast_strides(view, from, to), view.starts, {}};
     case Op::strided_slice:
       return sliced(graph, map, view, from);
     case Op::reshape: {
       std::optional<Ints> strides = reshaped_strides(from, view.strides, to);
       if (!strides) return std::nullopt;
-      return View{view.base, *std::move(strides), view.starts};
+      return View{view.base, *std::move(strides), view.starts, {}};
     }
     default:
       return std::nullopt;
   }
 }
 
-Ints broadcast_strides(const View& view, const Shape& own, const Shape& to) {
-  Ints strides(to.size(), 0);
-  const std::size_t leading = to.size() - own.size();
-  for (std::size_t d = 0; d < own.size(); ++d) {
-    if (own[d] != 1) strides[leading + d] = view.strides[d];
-  }
-  return strides;
+Ints broadcast_strides(const View& view, const Shape& own, const Shape& to) { return broadcast(view.strides, own, to); }
+
+Ints broadcast_positions(const View& view, const Shape& own, const Shape& to) {
+  return broadcast(view.picked->strides, own, to);
+}
+
+std::optional<View> picked_rows(const Graph& graph, const Record& take, std::int64_t least_row) {
+  const std::span<const OperandRef> operands = graph.operands(take);
+  const Meta x = graph.meta_of(operands[0]);
+  const Meta positions = graph.meta_of(operands[1]);
+  if (positions.dtype != DType::int32 && positions.dtype != DType::int64) return std::nullopt;
+  const std::int64_t given = decode_take_axis(take.attrs).axis;
+  const auto axis = static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(x.shape.size()) : given);
+  const View from = whole(operands[0], x.shape);
+  const View read = whole(operands[1], positions.shape);
+  std::int64_t row = 1;
+  for (std::size_t d = axis + 1; d < x.shape.size(); ++d) row *= x.shape[d];
+  if (row < least_row || element_count(positions.shape) == 0 || element_count(x.shape) == 0) return std::nullopt;
+  View view{operands[0], {}, {}, Picked{operands[1], {}, row, x.shape[axis]}};
+  for (std::size_t d = 0; d < axis; ++d) view.strides.push_back(from.strides[d]);
+  for (std::size_t d = 0; d < positions.shape.size(); ++d) view.strides.push_back(0);
+  for (std::size_t d = axis + 1; d < x.shape.size(); ++d) view.strides.push_back(from.strides[d]);
+  view.picked->strides = Ints(view.strides.size(), 0);
+  for (std::size_t d = 0; d < positions.shape.size(); ++d) view.picked->strides[axis + d] = read.strides[d];
+  return view;
 }
 
 }  // namespace lento

@@ -24,10 +24,21 @@ struct DynamicStart {
   friend bool operator==(const DynamicStart&, const DynamicStart&) = default;
 };
 
+/// Positions along an axis of the base that lie in memory: which part of the base each row of the view reads.
+struct Picked {
+  OperandRef positions;     // a graph input or a stored node, of integers, contiguous
+  Ints strides;             // one a dimension of the view: how the positions are walked
+  std::int64_t stride = 0;  // elements of the base from one position to the next
+  std::int64_t extent = 0;  // positions are in -extent … extent - 1
+
+  friend bool operator==(const Picked&, const Picked&) = default;
+};
+
 struct View {
   OperandRef base;                   // a graph input, or a node that is stored
   Ints strides;                      // one a dimension of the view, in elements of the base
   std::vector<DynamicStart> starts;  // what they add is the offset of the first element
+  std::optional<Picked> picked;      // what else it adds for each row
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -43,5 +54,10 @@ bool is_view_op(Op op);
 
 /// The view as it is read while walking over a shape that it is broadcast to.
 Ints broadcast_strides(const View& view, const Shape& own, const Shape& to);
+/// How the positions of a view with picked rows are walked meanwhile.
+Ints broadcast_positions(const View& view, const Shape& own, const Shape& to);
+
+/// take_axis of a contiguous value as a view of it; nothing when its rows have less than this many elements.
+std::optional<View> picked_rows(const Graph& graph, const Record& take, std::int64_t least_row);
 
 }  // namespace lento

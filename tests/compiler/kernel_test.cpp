@@ -57,6 +57,19 @@ TEST(Kernel, AValueIsKnownInThePassBehindItsReductions) {
 
 TEST(Kernel, ACorrectKernelIsAccepted) { EXPECT_NO_THROW(verify(softmax())); }
 
+/// An operand that picks the rows of the first one.
+KernelOperandInfo& add_positions(Kernel& kernel) {
+  kernel.operands[0].picked_by = static_cast<std::uint16_t>(kernel.operands.size());
+  return kernel.operands.emplace_back(KernelOperandInfo{DType::int64, InnerStride::zero, false, false});
+}
+
+TEST(Kernel, RowsMayBePicked) {
+  Kernel kernel = softmax();
+  add_positions(kernel);
+  EXPECT_NO_THROW(verify(kernel));
+  EXPECT_NE(to_string(kernel).find("$0: float32 one at $2"), std::string::npos) << to_string(kernel);
+}
+
 struct Mistake {
   std::string rule;  // part of the message
   std::function<void(Kernel&)> make;
@@ -87,6 +100,12 @@ TEST(Kernel, TheVerifierNamesTheInstructionAndTheRule) {
       {"the operand is not an output", [](Kernel& k) { k.body[6].index = 0; }},
       {"a row value is stored into an operand that moves", [](Kernel& k) { k.body[6].inputs[0] = 4; }},
       {"an element value is stored into an operand that does not move", [](Kernel& k) { k.operands[1].moves = false; }},
+      {"$0: its rows are picked by an operand that does not exist", [](Kernel& k) { k.operands[0].picked_by = 2; }},
+      {"$1: rows are picked for an output", [](Kernel& k) { k.operands[1].picked_by = 0; }},
+      {"$0: rows are picked for an output, or by one", [](Kernel& k) { k.operands[0].picked_by = 1; }},
+      {"$0: positions are not int32 or int64", [](Kernel& k) { add_positions(k).dtype = DType::uint8; }},
+      {"$0: positions must be the same all along a row", [](Kernel& k) { add_positions(k).moves = true; }},
+      {"$0: positions must be the same all along a row", [](Kernel& k) { add_positions(k).inner = InnerStride::one; }},
       {"exp(%2) : float32`: its value is not used",
        [](Kernel& k) { k.body[4].inputs[0] = 2, k.body[5].inputs[0] = 2; }},
   };
@@ -113,6 +132,7 @@ TEST(Kernel, WhatDecidesTheCodeIsInTheHash) {
       [](Kernel& k) { k.operands[0].inner = InnerStride::any; },
       [](Kernel& k) { k.operands[0].moves = false; },
       [](Kernel& k) { k.operands[0].output = true; },
+      [](Kernel& k) { k.operands[0].picked_by = 1; },
       [](Kernel& k) { k.numbers.push_back(kFloat); },
       [](Kernel& k) { k.body[3].op = Op::log; },
       [](Kernel& k) { k.body[3].kind = Kind::cast; },

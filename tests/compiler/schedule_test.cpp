@@ -188,5 +188,35 @@ TEST(Schedules, AChainEndsWhereAPartOfItsResultIsRead) {
   EXPECT_EQ(it.schedule.chains[0].last, 1U);
 }
 
+constexpr const char* kEmbedding = R"(graph(%in0: float32(50, 16), %in1: int64(8,), %in2: float32(16,)) {
+  %0 = take_axis(%in0, %in1, axis=0) : float32(8, 16)
+  %1 = add(%0, %in2) : float32(8, 16)
+  return %1
+})";
+
+TEST(Schedules, PickedRowsAreReadWhereTheyLie) {
+  const Scheduled it(kEmbedding);
+  ASSERT_EQ(it.schedule.steps.size(), 1U) << to_string(it.schedule, it.graph);
+  const Kernel& kernel = it.schedule.kernels[0];
+  EXPECT_EQ(kernel.operands[1].picked_by, 0U);
+  EXPECT_EQ(it.schedule.steps[0].picked[1].stride, 16);
+  EXPECT_EQ(it.schedule.steps[0].picked[1].extent, 50);
+  verify(kernel);
+  // A table of the same size must not be written into.
+  for (const InPlace& pair : it.schedule.steps[0].in_place) EXPECT_NE(pair.operand, 1U);
+}
+
+TEST(Schedules, PickedRowsThatAreReducedAcrossAreCopied) {
+  const Scheduled it(R"(graph(%in0: float32(50, 16), %in1: int64(8,)) {
+  %0 = take_axis(%in0, %in1, axis=0) : float32(8, 16)
+  %1 = exp(%0) : float32(8, 16)
+  %2 = reduce_sum(%1, axes=[0], keepdims=false) : float32(16,)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_FALSE(it.schedule.steps[0].is_kernel);
+  EXPECT_TRUE(it.schedule.steps[1].is_kernel);
+}
+
 }  // namespace
 }  // namespace lento::testing

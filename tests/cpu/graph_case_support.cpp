@@ -102,10 +102,12 @@ FusionOptions unfused() {
 }
 
 /// Kernels of a few ops, in tiles of a few elements: what long chains of large tensors become.
+/// Picked rows of any length.
 FusionOptions in_tiles() {
   FusionOptions options;
   options.most_nodes = 2;
   options.tile_elements = 3;
+  options.least_row = 1;
   return options;
 }
 

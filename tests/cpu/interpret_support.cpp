@@ -162,6 +162,11 @@ class Interpreter {
     for (std::size_t d = 0; d < position_.size(); ++d) {
       offset += position_[d] * arguments_.strides[operand * kernel_.dims + d];
     }
+    if (const std::uint16_t by = kernel_.operands[operand].picked_by; by != kNotPicked) {
+      const PickedRows& rows = arguments_.picked[operand];
+      const std::int64_t position = Scalar::read(kernel_.operands[by].dtype, address(by)).to<std::int64_t>();
+      offset += (position < 0 ? position + rows.extent : position) * rows.stride;
+    }
     const auto bytes = static_cast<std::int64_t>(size_of(kernel_.operands[operand].dtype));
     return static_cast<std::byte*>(arguments_.addresses[operand]) + offset * bytes;
   }

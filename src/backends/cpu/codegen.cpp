@@ -46,6 +46,15 @@ void KernelGenerator::go_to_row(Value* row) {
   for (std::size_t j = 0; j < bases_.size(); ++j) {
     bases_[j] = b_.CreatePtrAdd(addresses_[j], b_.CreateMul(row, row_strides_[j]));
   }
+  for (std::size_t j = 0; j < bases_.size(); ++j) {
+    const std::uint16_t by = kernel_.operands[j].picked_by;
+    if (by == kNotPicked) continue;
+    llvm::Type* type = kernel_.operands[by].dtype == DType::int32 ? b_.getInt32Ty() : b_.getInt64Ty();
+    Value* given = b_.CreateSExt(b_.CreateAlignedLoad(type, bases_[by], llvm::Align(1)), b_.getInt64Ty());
+    Value* from_end = b_.CreateAdd(given, picked_[j].extent);
+    Value* position = b_.CreateSelect(b_.CreateICmpSLT(given, b_.getInt64(0)), from_end, given);
+    bases_[j] = b_.CreatePtrAdd(bases_[j], b_.CreateMul(position, picked_[j].stride));
+  }
 }
 
 void KernelGenerator::read_frame(Value* frame) {
@@ -75,6 +84,14 @@ void KernelGenerator::read_frame(Value* frame) {
     store_rows_ = flag(offsetof(CallFrame, store_rows));
     results_ = field(pointer, offsetof(CallFrame, results));
     result_stride_ = field(word, offsetof(CallFrame, result_stride));
+  }
+  Value* picked = field(pointer, offsetof(CallFrame, picked));
+  picked_.resize(kernel_.operands.size());
+  for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+    if (kernel_.operands[j].picked_by == kNotPicked) continue;
+    static_assert(sizeof(PickedRows) == 16 && offsetof(PickedRows, stride) == 0 && offsetof(PickedRows, extent) == 8);
+    Value* bytes = b_.getInt64(size_of(kernel_.operands[j].dtype));
+    picked_[j] = {b_.CreateMul(element(word, picked, 2 * j), bytes), element(word, picked, 2 * j + 1)};
   }
   for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
     addresses_.push_back(element(pointer, addresses, j));
@@ -301,7 +318,7 @@ Value* KernelGenerator::map_tiles() {
   std::vector<Value*> copies(kernel_.operands.size(), nullptr);
   for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
     const KernelOperandInfo& operand = kernel_.operands[j];
-    if (operand.output || inner(j) != InnerStride::any) continue;
+    if (operand.output || inner(j) != InnerStride::any || operand.picked_by != kNotPicked) continue;
     turned.push_back(j);
     copies[j] = emitter_.local(lanes * lanes * size_of(operand.dtype));
     fits = b_.CreateAnd(fits, b_.CreateICmpEQ(row_strides_[j], b_.getInt64(size_of(operand.dtype))));

@@ -23,6 +23,7 @@ struct CallFrame {
   const std::int64_t* inner_strides;    // along the last dimension
   const std::int64_t* reduced_strides;  // along the reduced dimension of a column kernel
   const std::byte* numbers;
+  const PickedRows* picked;  // one an operand, if the kernel picks rows
   std::int64_t rows;
   std::int64_t count;   // along the last dimension
   std::int64_t stream;  // 1: what a map writes goes past the caches; outputs and their rows begin at lines of the cache

@@ -225,6 +225,7 @@ void KernelCode::prepare(Frame& to, const KernelArguments& arguments, std::int64
   const std::size_t outer = code.dims - inside;
   CallFrame& frame = to.frame;
   frame.numbers = static_cast<const std::byte*>(arguments.numbers);
+  frame.picked = arguments.picked;
   frame.addresses = to.addresses;
   frame.row_strides = to.strides[0];
   frame.inner_strides = to.strides[1];

@@ -38,7 +38,7 @@ class Writer {
 };
 
 // A field that is added there decides the code, so it must be written below.
-static_assert(sizeof(KernelOperandInfo) == 4);
+static_assert(sizeof(KernelOperandInfo) == 6);
 static_assert(sizeof(Instruction) == 14);
 
 }  // namespace
@@ -62,6 +62,7 @@ std::vector<std::byte> kernel_identity(const Kernel& kernel, Tier tier, Isa isa)
     out.number(operand.inner);
     out.number(static_cast<std::uint8_t>(operand.moves));
     out.number(static_cast<std::uint8_t>(operand.output));
+    out.number(operand.picked_by);
   }
   for (const DType dtype : kernel.numbers) out.number(dtype);
   for (const Instruction& i : kernel.body) {

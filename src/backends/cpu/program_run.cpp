@@ -29,6 +29,14 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   });
 }
 
+/// Whether all positions are in -extent … extent - 1.
+template <class Position>
+bool all_within(const Position* positions, std::int64_t count, std::int64_t extent) {
+  bool within = true;
+  for (std::int64_t i = 0; i < count; ++i) within &= positions[i] >= -extent && positions[i] < extent;
+  return within;
+}
+
 }  // namespace
 
 ProgramRun::ProgramRun(const CpuProgram& program, const RunArguments& arguments)
@@ -179,6 +187,23 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
       if (!moved) return false;
       addresses_.back() = address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
     }
+    if (!step.picked.empty() && !positions_fit(step)) return false;
+  }
+  return true;
+}
+
+bool ProgramRun::positions_fit(const Step& step) const {
+  const Kernel& kernel = schedule_.kernels[step.kernel];
+  for (std::size_t i = 0; i < step.operands.size(); ++i) {
+    if (kernel.operands[i].picked_by == kNotPicked) continue;
+    const OperandRef positions = step.operands[kernel.operands[i].picked_by].base;
+    const Meta meta = graph_.meta_of(positions);
+    const std::int64_t count = element_count(meta.shape);
+    const std::int64_t extent = step.picked[i].extent;
+    const void* data = address(positions);
+    const bool fit = meta.dtype == DType::int64 ? all_within(static_cast<const std::int64_t*>(data), count, extent)
+                                                : all_within(static_cast<const std::int32_t*>(data), count, extent);
+    if (!fit) return false;
   }
   return true;
 }
@@ -212,7 +237,8 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
       addresses[i] = address(base);
     }
     links_.push_back({program_.code_[step.kernel].get(),
-                      {step.sizes.data(), addresses, step.strides.data(), numbers},
+                      {step.sizes.data(), addresses, step.strides.data(), numbers,
+                       step.picked.empty() ? nullptr : step.picked.data()},
                       step.operands.size(),
                       tile_operands_.size() - first_tile});
     addresses += step.operands.size();

@@ -41,6 +41,8 @@ class ProgramRun {
   void run_kernels(std::uint32_t first, std::uint32_t last);
   /// Where the operands of the kernels lie that come from outside; false when one of them failed.
   bool find_operands(std::uint32_t first, std::uint32_t last);
+  /// Whether all positions by which a kernel picks rows exist.
+  bool positions_fit(const Step& step) const;
   /// Gives the results memory and makes the operands of the links complete.
   void bind(std::uint32_t first, std::uint32_t last);
   /// False when something it reads has failed; then the reference kernel's way finds out what.
