@@ -36,6 +36,7 @@ struct KernelCall {
   std::vector<std::byte> numbers;
   std::vector<std::vector<std::byte>> memory;  // one an operand
   std::vector<std::int64_t> starts;            // the element at position 0, …, 0, one an operand
+  std::vector<PickedRows> picked;              // one an operand, or none when no rows are picked
 
   /// Arguments whose addresses, kept in `addresses`, point into `on`.
   KernelArguments arguments(std::vector<std::vector<std::byte>>& on, std::vector<void*>& addresses) const;

@@ -324,7 +324,7 @@ KernelArguments KernelCall::arguments(std::vector<std::vector<std::byte>>& on, s
   for (std::size_t j = 0; j < on.size(); ++j) {
     addresses.push_back(on[j].data() + starts[j] * static_cast<std::int64_t>(size_of(kernel.operands[j].dtype)));
   }
-  return {sizes.data(), addresses.data(), strides.data(), numbers.data()};
+  return {sizes.data(), addresses.data(), strides.data(), numbers.data(), picked.data()};
 }
 
 KernelRange KernelCall::whole() const {

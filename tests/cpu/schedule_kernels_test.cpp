@@ -38,7 +38,9 @@ class KernelChecker {
 
   /// All kernels of a graph.
   void check(const Graph& graph, const InputBytes& inputs) {
-    const Schedule schedule = make_schedule(graph, cpu::kernel_ability(), FusionOptions{});
+    FusionOptions options;
+    options.least_row = 1;
+    const Schedule schedule = make_schedule(graph, cpu::kernel_ability(), options);
     Graph all = graph;
     all.outputs.clear();
     for (std::uint32_t i = 0; i < all.nodes.size(); ++i) all.outputs.push_back(i);
@@ -84,6 +86,7 @@ class KernelChecker {
     call.kernel = kernel;
     call.sizes = step.sizes;
     call.strides = step.strides;
+    call.picked = step.picked;
     for (std::size_t j = 0; j < step.operands.size(); ++j) {
       const StepOperand& operand = step.operands[j];
       const bool is_input = operand.base.kind() == OperandRef::Kind::leaf;
