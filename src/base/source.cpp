@@ -30,6 +30,8 @@ Interned& interned() {
   }();
   return *tables;
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const Interned& made_at_start = interned();
 
 }  // namespace
 

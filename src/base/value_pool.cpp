@@ -36,6 +36,8 @@ ValueStore& store() {
   }();
   return *all;
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const ValueStore& made_at_start = store();
 
 /// Free values of one thread.
 struct ValuePool {

@@ -104,7 +104,6 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
     // Code knows no extents: a step that differs from an earlier one by them alone has its kernels already (clause E4).
     const bool rebound = work->known_pattern && !work->failure && work->plan->program->compiled_kernels() == 0;
     count(rebound ? kRebind : kMiss);
-    const NoForkNow no_fork;  // the notes of explanations may be made here for the first time
     explain_compile(graph, device, others, rebound);
   }
   for (const std::string& notice : take_notices()) warn(WarningKind::other, notice);
@@ -236,5 +235,12 @@ PlanCache& plan_cache() {
   }();
   return *cache;
 }
+
+namespace {
+
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const PlanCache& made_at_start = plan_cache();
+
+}  // namespace
 
 }  // namespace lento

@@ -62,6 +62,8 @@ DeviceRuns& runs_of(std::uint8_t device) {
   }();
   return (*all)[device];
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const DeviceRuns& made_at_start = runs_of(0);
 constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 

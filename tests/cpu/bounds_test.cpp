@@ -51,7 +51,8 @@ void run_fenced(const KernelCall& call, const cpu::KernelCode& code, bool at_end
     const std::int64_t start = call.starts[j] - static_cast<std::int64_t>(kGuard);
     addresses.push_back(fenced[j].data() + start * static_cast<std::int64_t>(element));
   }
-  code.run({call.sizes.data(), addresses.data(), call.strides.data(), call.numbers.data()}, call.whole());
+  code.run({call.sizes.data(), addresses.data(), call.strides.data(), call.numbers.data(), call.picked.data()},
+           call.whole());
 }
 
 TEST(Bounds, NothingBesideTheOperandsIsTouched) {

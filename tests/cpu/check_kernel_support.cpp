@@ -81,7 +81,8 @@ Memory streamed(const KernelCall& call, const cpu::KernelCode& code) {
     std::copy(call.memory[j].begin(), call.memory[j].end(), memory.begin() + static_cast<std::ptrdiff_t>(shift));
     addresses.push_back(memory.data() + shift + start);
   }
-  code.run({call.sizes.data(), addresses.data(), call.strides.data(), call.numbers.data()}, call.whole(), true);
+  code.run({call.sizes.data(), addresses.data(), call.strides.data(), call.numbers.data(), call.picked.data()},
+           call.whole(), true);
   Memory result;
   for (std::size_t j = 0; j < moved.size(); ++j) {
     const std::size_t start = static_cast<std::size_t>(call.starts[j]) * size_of(call.kernel.operands[j].dtype);

@@ -48,7 +48,7 @@ void run(const Kernel& kernel, const Layout& layout, const std::vector<Operand>&
   const std::int64_t sizes[] = {layout.rows, layout.columns};
   const std::int64_t outer = kernel.form == LoopForm::column ? 1 : layout.rows;
   cpu::compile_kernel(kernel, tier)
-      ->run({sizes, addresses.data(), strides.data(), nullptr}, {0, outer, 0, layout.columns});
+      ->run({sizes, addresses.data(), strides.data(), nullptr, nullptr}, {0, outer, 0, layout.columns});
 }
 
 Kernel reduction(const Layout& layout, Op op) {

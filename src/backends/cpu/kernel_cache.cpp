@@ -66,6 +66,8 @@ Cache& cache() {
   }();
   return *kernels;
 }
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const Cache& made_at_start = cache();
 
 }  // namespace
 

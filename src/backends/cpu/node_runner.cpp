@@ -81,7 +81,8 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
   } catch (const Error& error) {
     poison(Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)]));
   } catch (const std::bad_alloc&) {
-    poison(Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments_.sources[graph_.origin(node)]));
+    poison(
+        Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments_.sources[graph_.origin(node)]));
   }
 }
 

@@ -86,6 +86,8 @@ class PrimitiveCache {
   std::map<Key, Entry> entries_;
   std::list<const Key*> ages_;  // the one used longest ago first
 };
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const PrimitiveCache& made_at_start = PrimitiveCache::instance();
 
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
