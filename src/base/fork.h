@@ -8,7 +8,20 @@
 namespace lento {
 
 /// Locks of lower order are taken first; a thread that holds one may take those of higher order.
-enum class ForkOrder { background, tapes, tape, cache, runs, notes, values, interner, counters, devices, waiting, memory };
+enum class ForkOrder {
+  background,
+  tapes,
+  tape,
+  cache,
+  runs,
+  notes,
+  values,
+  interner,
+  counters,
+  devices,
+  waiting,
+  memory
+};
 
 /// The mutex must live as long as the process.
 void lock_while_forking(std::mutex& mutex, ForkOrder order);

@@ -126,8 +126,8 @@ TEST(Simplify, EachOutputStaysANodeOfItsOwn) {
   Graph after = before;
   simplify(after);
   verify(after);
-  // A value that is there already is an output by a reshape, which costs nothing, and who reads an output reads the value
-  // that it equals.
+  // A value that is there already is an output by a reshape, which costs nothing, and who reads an output reads the
+  // value that it equals.
   EXPECT_EQ(to_string(after), R"(graph(%in0: float32(2, 3), %in1: float32(3, 2)) {
   %0 = exp(%in0) : float32(2, 3)
   %1 = reshape(%0, shape=[2, 3]) : float32(2, 3)

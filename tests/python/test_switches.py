@@ -148,7 +148,12 @@ def test_variables_say_what_options_do_not() -> None:
             print(kernels())
     print(kernels())
     """
-    check_program(program, "# 3 steps, 2\n# 2 steps, 1\n# 1 steps, 1\n# 3 steps, 2\n", LENTO_FUSION="off", LENTO_FORCE_FALLBACK="multiply")
+    check_program(
+        program,
+        "# 3 steps, 2\n# 2 steps, 1\n# 1 steps, 1\n# 3 steps, 2\n",
+        LENTO_FUSION="off",
+        LENTO_FORCE_FALLBACK="multiply",
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@
 //
 // Elements are float32 or float64 throughout, where the reference backend uses float64 for both. An element of the
 // result is wrong by at most 2 eps (log2 n + 1) sqrt(2 n) when those of the operand have real and imaginary parts of at
-// most 1; by Bluestein's method four times that. The work is cut by shape alone, so the bits do not depend on the number
-// of threads.
+// most 1; by Bluestein's method four times that. The work is cut by shape alone, so the bits do not depend on the
+// number of threads.
 #pragma once
 
 #include <lento/dtype.h>
