@@ -1,5 +1,6 @@
 #include "backend/background.h"
 
+#include "base/counters.h"
 #include "base/fork.h"
 
 #include <sys/resource.h>
@@ -21,6 +22,8 @@ namespace lento {
 
 namespace {
 
+const CounterId kFailed = counter_id("background.failed");
+
 constexpr int kNiceness = 10;
 
 using Task = std::function<void()>;
@@ -28,7 +31,8 @@ using Task = std::function<void()>;
 void call(Task task) {
   try {
     task();
-  } catch (const std::exception&) {  // nobody waits for it, so there is nobody to tell
+  } catch (const std::exception&) {
+    count(kFailed);  // nobody waits for it, so there is nobody to tell
   }
 }
 
@@ -46,7 +50,8 @@ class Background {
     if (must_run) ++urgent_added_;
     try {
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {  // no thread: the process's end does what must be done
+    } catch (const std::system_error&) {
+      return;  // no thread to wake: the process's end does what must be done
     }
     wake_.notify_one();
   }
