@@ -2,7 +2,7 @@
 
 Every peer works in a process of its own (worker.py) with the same number of threads. The peers take turns: each
 runs a case for a fraction of a second, then the next one, and so on, several rounds, so that a machine that is busy for
-a while is unfair to nobody. Results are compared with NumPy's in float64 before it is timed. The best time counts.
+a while is unfair to nobody. A result is compared with NumPy's in float64 before it is timed. The best time counts.
 """
 
 from __future__ import annotations

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 import os
 
-os.environ["LENTO_DISK_CACHE"] = (
-    "off"  # read when Lento first needs it; a test that wants one makes a process of its own
-)
+# Read when Lento first needs it; a test that wants a cache makes a process of its own.
+os.environ["LENTO_DISK_CACHE"] = "off"

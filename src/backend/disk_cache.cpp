@@ -121,7 +121,7 @@ bool write_all(int file, DiskCache::Bytes bytes) {
   return true;
 }
 
-/// A file as it lies on disk. Safe with any bytes: every length is checked before it is used.
+/// A file as it lies on disk.
 std::vector<std::byte> pack(DiskCache::Bytes identity, DiskCache::Bytes code) {
   Header header{kMagic, kVersion, static_cast<std::uint32_t>(identity.size()), code.size(), {}};
   std::vector<std::byte> file(sizeof header + identity.size() + code.size());
@@ -133,7 +133,8 @@ std::vector<std::byte> pack(DiskCache::Bytes identity, DiskCache::Bytes code) {
   return file;
 }
 
-/// The code of a file that pack() made of this identity; nothing for any other bytes.
+/// The code of a file that pack() made of this identity; nothing for any other bytes. Every length is checked before it
+/// is used. Clears the checksum in the file.
 std::optional<DiskCache::Bytes> unpack(std::span<std::byte> file, DiskCache::Bytes identity) {
   Header header;
   if (file.size() < sizeof header) return std::nullopt;

@@ -120,8 +120,6 @@ void place_temporaries(Schedule& schedule, Temporaries temporaries) {
 
 }  // namespace
 
-/// Which results may take the place of an operand, in a kernel that goes over each of its elements once after the last
-/// reduction.
 void find_in_place(const Graph& graph, Schedule& schedule) {
   for (Step& step : schedule.steps) {
     if (!step.is_kernel) continue;

@@ -5,7 +5,8 @@
 
 namespace lento {
 
-/// Finds the results of each kernel that may take the place of an operand: Step::in_place.
+/// Finds the results of each kernel that may take the place of an operand: Step::in_place. They are stored in the
+/// kernel's last pass, and the operand is read element by element as the result is written, and in no other way.
 void find_in_place(const Graph& graph, Schedule& schedule);
 
 /// Gives every stored value a place. Needs the steps in order, in_place and chains.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 
 namespace lento::cpu {
 
@@ -17,7 +18,7 @@ constexpr std::int64_t kConvertGrain = 1 << 15;
 /// From this length on a line uses all threads, below that lines are handed out.
 constexpr std::int64_t kLongLine = 1 << 15;
 
-/// Transforms of lines of one length, elements of type In to elements of type Out, where real ones are T.
+/// Transforms of lines of one length, whose real and imaginary parts are T while they are computed.
 template <class T>
 class Fft final : public FftPlan {
  public:

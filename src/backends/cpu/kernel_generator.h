@@ -1,5 +1,5 @@
 // KernelGenerator: writes one kernel's function. codegen.cpp has the loops of maps and what all forms share,
-// codegen_reduce.cpp the loops that reduce.
+// codegen_reduce.cpp the loops that reduce, codegen_search.cpp what arg_max and arg_min do in them.
 #pragma once
 
 #include "backends/cpu/codegen.h"

@@ -1,5 +1,5 @@
 // Library steps: calls that have something better than the reference backend's kernel, planned when a program is made.
-// One file a family makes them; `make_library_step` knows which family an op belongs to.
+// `make_library_step` knows which family an op belongs to.
 #pragma once
 
 #include "compiler/schedule.h"
@@ -30,11 +30,12 @@ class LibraryStep {
 /// Null when the call is left to the reference backend.
 std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step);
 
-// The families, each in the file of its name, here or in native/.
+// Families that have plans of their own (matmul.h, conv.h, fft.h, linalg.h).
 std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_linalg_step(const Graph& graph, const Step& step);
+// Families of native/, each in the file of its name; make_creation_step in create.cpp.
 std::unique_ptr<const LibraryStep> make_gather_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_scatter_step(const Graph& graph, const Step& step);
 std::unique_ptr<const LibraryStep> make_concatenate_step(const Graph& graph, const Step& step);

@@ -67,7 +67,7 @@ class LineWriter {
 };
 
 /// One pass over a long line: `load(i)` is element i, `digit(element)` its byte, `convert(element)` what is written.
-/// `parts` are cut by count alone.
+/// The line is cut into `parts` of equal length.
 template <class D, class Load, class Digit, class Convert>
 void radix_pass(std::int64_t count, std::int64_t parts, D* out, Load load, Digit digit, Convert convert) {
   const std::int64_t length = (count + parts - 1) / parts;
