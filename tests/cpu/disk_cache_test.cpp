@@ -381,6 +381,7 @@ TEST(KernelFiles, E11_TheIdentityHoldsEverythingThatDecidesTheCode) {
     });
     changed([](Kernel& k) { k.operands[0].moves = !k.operands[0].moves; });
     changed([](Kernel& k) { k.operands[0].output = !k.operands[0].output; });
+    changed([](Kernel& k) { k.operands[0].picked_by = 1; });
     for (std::size_t i = 0; i < kernel.body.size(); ++i) {
       changed([i](Kernel& k) {
         k.body[i].kind = k.body[i].kind == Instruction::Kind::cast ? Instruction::Kind::load : Instruction::Kind::cast;
