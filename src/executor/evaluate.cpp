@@ -130,7 +130,7 @@ bool takes_all(const Tape& tape, const Selection& selection) {
 /// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
-CompletionRef evaluate_marked(Tape& tape, const Mark& mark, bool remember = false) {
+CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bool remember = false) {
   CompletionRef completion;
   std::optional<Graph> saved;
   while (true) {
@@ -161,7 +161,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, bool remember = fals
       }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
-    completion = launch(std::move(run));
+    completion = launch(std::move(run), next);
     break;
   }
   if (saved) save_graph(*saved, tape.device);
@@ -169,7 +169,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, bool remember = fals
 }
 
 /// Runs a tape that the caller has evaluated lately and recognises; null when it does not.
-CompletionRef replay(Tape& tape) {
+CompletionRef replay(Tape& tape, AfterLaunch next) {
   // What has to be looked at more closely takes the longer way.
   if (!owned_by_caller(tape) || saves_graphs() || memory_is_limited(tape.device)) return {};
   const NoForkNow no_fork;
@@ -182,7 +182,7 @@ CompletionRef replay(Tape& tape) {
     run = bind_run(tape, *image);
   }
   count(kHit);
-  return launch(std::move(run));
+  return launch(std::move(run), next);
 }
 
 void evaluate_one(TensorState& state) {
@@ -228,11 +228,14 @@ void trim(Tape& tape) {
   }
   try {
     wait_for_room(tape.device);
-    evaluate_marked(tape, [](const Tape& t) {
-      std::vector<std::uint8_t> older = t.mark_live();
-      std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
-      return older;
-    });
+    evaluate_marked(
+        tape,
+        [](const Tape& t) {
+          std::vector<std::uint8_t> older = t.mark_live();
+          std::fill(older.begin() + t.size() / 2, older.end(), std::uint8_t{0});
+          return older;
+        },
+        AfterLaunch::go_on);
   } catch (const Error&) {
     return;
   } catch (...) {  // interrupted
@@ -247,7 +250,7 @@ void trim(Tape& tape) {
 
 }  // namespace
 
-std::vector<Launched> evaluate(std::span<TensorState* const> states) {
+std::vector<Launched> evaluate(std::span<TensorState* const> states, AfterLaunch next) {
   std::vector<Launched> launched;
   for (TensorState* first : states) {
     Tape* tape = first->tape.load(std::memory_order_acquire);
@@ -255,8 +258,8 @@ std::vector<Launched> evaluate(std::span<TensorState* const> states) {
     wait_for_room(tape->device);
     // All that are pending in the same tape go together. One may become ready while we wait for the lock.
     CompletionRef run = are_all(*tape, states)
-                            ? evaluate_all(*tape)
-                            : evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); });
+                            ? evaluate_all(*tape, next)
+                            : evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); }, next);
     if (run) launched.push_back({tape->device, std::move(run)});
   }
   return launched;
@@ -277,9 +280,9 @@ PendingGraph pending_graph(std::span<TensorState* const> states) {
   return {tape->device, tape->extract(selection.need, selection.outputs).graph};
 }
 
-CompletionRef evaluate_all(Tape& tape) {
-  if (CompletionRef launched = replay(tape)) return launched;
-  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); }, true);
+CompletionRef evaluate_all(Tape& tape, AfterLaunch next) {
+  if (CompletionRef launched = replay(tape, next)) return launched;
+  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); }, next, true);
 }
 
 const void* read_value(TensorState& state) {
@@ -289,7 +292,8 @@ const void* read_value(TensorState& state) {
       count(kImplicitSync);
       note_sync(current_call.source);
     }
-    evaluate_one(state);
+    TensorState* const states[] = {&state};
+    (void)evaluate(states, AfterLaunch::wait);
   } else if (!in_closure && !state.value->settled()) {
     count(kWaitSync);
   }

@@ -13,6 +13,9 @@ namespace lento {
 
 class Tape;
 
+/// What the caller of something that starts a run does next.
+enum class AfterLaunch : std::uint8_t { go_on, wait };
+
 /// A run that was started.
 struct Launched {
   std::uint8_t device = 0;
@@ -21,10 +24,10 @@ struct Launched {
 
 /// Starts computing these tensors. Values computed on the way are kept where a live handle, or a pending record that a
 /// live handle reaches, needs them (clause E3): nothing is computed twice.
-std::vector<Launched> evaluate(std::span<TensorState* const> states);
+std::vector<Launched> evaluate(std::span<TensorState* const> states, AfterLaunch next = AfterLaunch::go_on);
 
 /// Starts computing every live pending tensor of this tape. The end of the run, or null when there was nothing to do.
-CompletionRef evaluate_all(Tape& tape);
+CompletionRef evaluate_all(Tape& tape, AfterLaunch next = AfterLaunch::go_on);
 
 /// What evaluating these tensors would run, and where; the graph is empty when nothing is pending. Throws ValueError
 /// when they are pending in several traces.

@@ -20,6 +20,9 @@ namespace {
 
 /// Shorter than this and a worker's wake-up costs more than the run (measured: 6 µs for the one who wakes it).
 constexpr double kInlineMicroseconds = 20;
+// A caller that waits has nothing better to do; but it can be interrupted only between runs, and other threads of an
+// interpreter should not notice.
+constexpr double kInlineMicrosecondsWhenWaiting = 500;
 
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
@@ -129,10 +132,11 @@ void Run::completed() {
   });
 }
 
-CompletionRef launch(std::unique_ptr<Run> run) noexcept {
+CompletionRef launch(std::unique_ptr<Run> run, AfterLaunch next) noexcept {
   CompletionRef completion = run->completion;
   const bool ready = std::ranges::all_of(run->inputs, [](const ValueRef& input) { return input->settled(); });
-  if (ready && run->plan->program->estimated_microseconds() <= kInlineMicroseconds) {
+  const double most = next == AfterLaunch::wait ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds;
+  if (ready && run->plan->program->estimated_microseconds() <= most) {
     count(kInline);
     run->execute();
     return completion;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/value.h"
+#include "executor/evaluate.h"
 #include "executor/plan.h"
 
 #include <atomic>
@@ -34,8 +35,8 @@ struct Run final : CompletionListener {
 };
 
 /// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, else on a
-/// worker.
-CompletionRef launch(std::unique_ptr<Run> run) noexcept;
+/// worker. For a caller that waits for the end, more is short.
+CompletionRef launch(std::unique_ptr<Run> run, AfterLaunch next) noexcept;
 
 /// Blocks until every run launched before has ended.
 void let_runs_end(std::uint8_t device);

@@ -218,3 +218,27 @@ def test_e9_a_result_takes_no_memory_that_somebody_still_reads() -> None:
     x = x + 1  # y has the same memory
     lento.step(wait=True)
     assert (float(x[0]), float(y[0, 0])) == (1.0, 0.0)
+
+
+def test_e9_a_chain_gives_no_input_away_that_a_later_kernel_reads() -> None:
+    size = 20_000
+    x = lento.asarray(np.ones(size, np.float32))
+    b = lento.asarray(np.ones(size, np.float32))
+    lento.step(wait=True)
+    for _ in range(80):  # too long for one kernel
+        x = x + b
+    del b
+    lento.step(wait=True)
+    np.testing.assert_array_equal(x.numpy(), np.full(size, 81, np.float32))
+
+
+def test_e9_a_chain_gives_no_input_away_beside_other_steps() -> None:
+    size = 20_000
+    x, z, w = (lento.asarray(np.full(size, value, np.float32)) for value in (1, 1, 5))
+    lento.step(wait=True)
+    y = lento.sort(z)
+    t = x * 2
+    u = t + y + w
+    del w, t, y
+    lento.step(wait=True)
+    np.testing.assert_array_equal(u.numpy(), np.full(size, 8, np.float32))

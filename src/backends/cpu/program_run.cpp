@@ -152,7 +152,6 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
     run_alone(first, last);
     return;
   }
-  for (std::uint32_t s = first; s <= last; ++s) take_donated(program_.donors_[s]);
   try {
     bind(first, last);
   } catch (const Error& error) {
@@ -221,6 +220,8 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
     const Step& step = schedule_.steps[s];
     const Kernel& kernel = schedule_.kernels[step.kernel];
     const std::byte* const numbers = number;
+    // Step by step: values of earlier steps of a chain may already lie where this one's result will.
+    take_donated(program_.donors_[s]);
     for (std::size_t i = 0; i < step.numbers.size(); ++i, number += kNumberBytes) {
       arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], number);
     }
