@@ -4,9 +4,9 @@
 
 #include "backends/cpu/program.h"
 #include "backends/reference/interpreter.h"
-#include "base/dispatch.h"
-#include "ir/infer.gen.h"
+#include "ir/graph_maker.h"
 #include "ir/op.h"
+#include "ir/run_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -17,34 +17,6 @@
 namespace lento::test {
 
 namespace {
-
-/// The bytes of each output, or what it failed with.
-std::vector<std::string> run(Program& program, const Graph& graph, const std::vector<Bytes>& inputs, bool donate) {
-  Backend& backend = backend_of(0);
-  std::vector<ValueRef> values;
-  for (const Bytes& bytes : inputs) {
-    BufferRef buffer = backend.allocate(bytes.size(), 0);
-    backend.copy_from_host(*buffer, bytes.data(), bytes.size());
-    values.push_back(Value::ready(std::move(buffer)));
-  }
-  const std::vector<std::uint8_t> donated(inputs.size(), donate ? 1 : 0);
-  std::vector<ValueRef> outputs;
-  for (std::size_t k = 0; k < graph.outputs.size(); ++k) outputs.push_back(Value::ready({}));
-  program.run({values, donated, graph.scalars, outputs, graph.sources});
-  std::vector<std::string> results;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (outputs[k]->failure) {
-      results.push_back("failure: " + outputs[k]->failure->message);
-    } else {
-      const std::size_t bytes = byte_size(graph.nodes[graph.outputs[k]]);
-      results.emplace_back(static_cast<const char*>(outputs[k]->buffer->data()), bytes);
-    }
-  }
-  for (std::size_t i = 0; i < inputs.size() && !donate; ++i) {
-    EXPECT_EQ(std::memcmp(inputs[i].data(), values[i]->buffer->data(), inputs[i].size()), 0) << "input " << i;
-  }
-  return results;
-}
 
 template <class Make>
 Bytes elements(const Meta& meta, Make make) {
@@ -65,42 +37,15 @@ void write_odd_nan(DType dtype, std::byte* to, std::mt19937_64& random) {
 }  // namespace
 
 Graph graph_of(Op op, AttrsId attrs, const std::vector<Meta>& tensors, const std::vector<ScalarArgument>& numbers) {
-  Graph graph;
+  GraphMaker maker;
   std::vector<OperandRef> operands;
-  for (const Meta& meta : tensors) {
-    operands.push_back(OperandRef::leaf(static_cast<std::uint32_t>(graph.inputs.size())));
-    graph.inputs.push_back({meta.dtype, intern_shape(meta.shape)});
-  }
-  for (const ScalarArgument& number : numbers) {
-    operands.push_back(OperandRef::scalar(static_cast<std::uint32_t>(graph.scalars.size())));
-    graph.scalars.push_back(number);
-  }
-  std::vector<Meta> results(info(op).result_count);
-  infer_node(op, tensors, attrs, results);
-  Record record{.op = op, .dtype = results[0].dtype};
-  record.shape = intern_shape(results[0].shape);
-  record.attrs = attrs;
-  if (operands.size() <= Record::kInlineOperands) {
-    record.operand_count = static_cast<std::uint8_t>(operands.size());
-    std::ranges::copy(operands, record.operands);
-  } else {
-    record.operand_count = Record::kOperandList;
-    record.operands[1].bits = static_cast<std::uint32_t>(operands.size());
-    graph.operand_lists = operands;
-  }
-  graph.nodes.push_back(record);
-  for (std::uint32_t i = 1; i < results.size(); ++i) {
-    Record result{.op = Op::result, .dtype = results[i].dtype};
-    result.operand_count = 1;
-    result.shape = intern_shape(results[i].shape);
-    result.operands[0] = OperandRef::record(0);
-    result.result_index = i;
-    graph.nodes.push_back(result);
-  }
-  graph.sources.resize(graph.nodes.size());
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) graph.outputs.push_back(i);
-  verify(graph);
-  return graph;
+  for (const Meta& meta : tensors) operands.push_back(maker.input(meta.dtype, meta.shape));
+  for (const ScalarArgument& number : numbers) operands.push_back(maker.number(number.value, number.dtype));
+  const OperandRef first = maker.node(op, operands, attrs);
+  maker.output(first);
+  for (std::uint32_t i = 1; i < info(op).result_count; ++i) maker.output(maker.result(first, i));
+  verify(maker.graph);
+  return std::move(maker.graph);
 }
 
 Bytes random_elements(const Meta& meta, std::mt19937_64& random) {
@@ -138,21 +83,23 @@ Bytes random_indices(const Meta& meta, std::int64_t low, std::int64_t high, std:
 
 void expect_like_reference(const Graph& graph, const std::vector<Bytes>& inputs) {
   reference::Interpreter reference(graph, 0);
-  const std::vector<std::string> expected = run(reference, graph, inputs, false);
+  const std::vector<Outcome> expected = run_graph(reference, graph, inputs);
   cpu::CpuProgram program(graph, 0);
   const int before = num_threads();
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);
     for (const bool donate : {false, true}) {
-      const std::vector<std::string> actual = run(program, graph, inputs, donate);
+      RunOptions options;
+      options.donate = donate;
+      const std::vector<Outcome> actual = run_graph(program, graph, inputs, options);
       for (std::size_t k = 0; k < actual.size(); ++k) {
-        if (actual[k] == expected[k]) continue;
+        if (actual[k].text() == expected[k].text()) continue;  // failures by their words, too
         const std::size_t size = size_of(graph.nodes[graph.outputs[k]].dtype);
-        const auto [a, b] = std::ranges::mismatch(actual[k], expected[k]);
-        ADD_FAILURE() << "element " << static_cast<std::size_t>(a - actual[k].begin()) / size << " of output " << k
-                      << " on " << threads << " threads, donated: " << donate << "\n"
-                      << to_string(graph) << (actual[k].starts_with("failure") ? actual[k] : "") << "\n"
-                      << (expected[k].starts_with("failure") ? expected[k] : "");
+        const auto [a, b] = std::ranges::mismatch(actual[k].bytes, expected[k].bytes);
+        ADD_FAILURE() << "element " << static_cast<std::size_t>(a - actual[k].bytes.begin()) / size << " of output "
+                      << k << " on " << threads << " threads, donated: " << donate << "\n"
+                      << to_string(graph) << (actual[k].failed() ? actual[k].text() : "") << "\n"
+                      << (expected[k].failed() ? expected[k].text() : "");
       }
     }
   }

@@ -58,9 +58,9 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
           const double x = Scalar::read(node.dtype, a).to<double>();
           const double y = Scalar::read(node.dtype, b).to<double>();
           const double unit = node.dtype == DType::float64 ? 0x1p-52 : node.dtype == DType::float32 ? 0x1p-23 : 0x1p-8;
-          // Two for each of the two, and room for sums of a few products in another order.
           // The library multiplies the zeros of a padding, too: with an infinite weight that makes a nan.
           if (std::isnan(x) && is_convolution(op)) continue;
+          // Two for each of the two, and room for sums of a few products in another order.
           ASSERT_TRUE((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 64 * unit * std::max(1.0, std::abs(y)))
               << to_string(random.graph) << "element " << i << ": " << x << " and " << y;
         }
