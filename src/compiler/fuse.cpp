@@ -16,40 +16,17 @@ bool is_reduction(Op op) {
          op == Op::reduce_any || op == Op::reduce_all || op == Op::arg_max || op == Op::arg_min;
 }
 
-/// Axes and keepdims of any of the reductions; their attributes have one form.
+/// Axes and keepdims of any of the reductions; the attributes of all but arg_max and arg_min have one form.
 ReduceSumAttrs reduction_attrs(const Record& node) {
-  switch (node.op) {
-    case Op::reduce_prod: {
-      const auto attrs = decode_reduce_prod(node.attrs);
-      return {attrs.axes, attrs.keepdims};
-    }
-    case Op::reduce_max: {
-      const auto attrs = decode_reduce_max(node.attrs);
-      return {attrs.axes, attrs.keepdims};
-    }
-    case Op::reduce_min: {
-      const auto attrs = decode_reduce_min(node.attrs);
-      return {attrs.axes, attrs.keepdims};
-    }
-    case Op::reduce_any: {
-      const auto attrs = decode_reduce_any(node.attrs);
-      return {attrs.axes, attrs.keepdims};
-    }
-    case Op::reduce_all: {
-      const auto attrs = decode_reduce_all(node.attrs);
-      return {attrs.axes, attrs.keepdims};
-    }
-    case Op::arg_max: {
-      const auto attrs = decode_arg_max(node.attrs);
-      return {Ints{attrs.axis}, attrs.keepdims};
-    }
-    case Op::arg_min: {
-      const auto attrs = decode_arg_min(node.attrs);
-      return {Ints{attrs.axis}, attrs.keepdims};
-    }
-    default:
-      return decode_reduce_sum(node.attrs);
+  if (node.op == Op::arg_max) {
+    const auto attrs = decode_arg_max(node.attrs);
+    return {Ints{attrs.axis}, attrs.keepdims};
   }
+  if (node.op == Op::arg_min) {
+    const auto attrs = decode_arg_min(node.attrs);
+    return {Ints{attrs.axis}, attrs.keepdims};
+  }
+  return decode_reduce_sum(node.attrs);
 }
 
 /// The reduced axes when they are neighbours.

@@ -106,10 +106,4 @@ void expect_like_reference(const Graph& graph, const std::vector<Bytes>& inputs)
   set_num_threads(before);
 }
 
-std::vector<DType> all_dtypes() {
-  std::vector<DType> dtypes;
-  for (int i = 0; i < kDTypeCount; ++i) dtypes.push_back(static_cast<DType>(i));
-  return dtypes;
-}
-
 }  // namespace lento::test

@@ -29,7 +29,4 @@ Bytes random_indices(const Meta& meta, std::int64_t low, std::int64_t high, std:
 /// Runs the graph on one, two and five threads, with and without donated inputs, and compares with the reference.
 void expect_like_reference(const Graph& graph, const std::vector<Bytes>& inputs);
 
-/// Every dtype there is.
-std::vector<DType> all_dtypes();
-
 }  // namespace lento::test

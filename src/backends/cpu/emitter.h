@@ -96,7 +96,6 @@ class Emitter {
   llvm::Value* to_memory(DType dtype, llvm::Value* value);
   llvm::Value* from_memory(DType dtype, llvm::Value* value);
   llvm::Value* widened(DType dtype, llvm::Value* mask);
-  llvm::Value* first_lane(DType dtype, llvm::Value* value);
 
   llvm::Value* compute_bool(Op op, std::span<llvm::Value* const> args);
   llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);

@@ -155,12 +155,6 @@ void Emitter::store_one(DType dtype, Value* value, Value* pointer) {
   }
 }
 
-Value* Emitter::first_lane(DType dtype, Value* value) {
-  std::vector<int> first(lanes_ * parts(dtype));
-  for (unsigned i = 0; i < first.size(); ++i) first[i] = static_cast<int>(i % parts(dtype));
-  return b_.CreateShuffleVector(value, first);
-}
-
 Value* Emitter::mask_of(Value* count) {
   std::vector<std::uint32_t> numbers(lanes_);
   std::iota(numbers.begin(), numbers.end(), 0U);

@@ -7,7 +7,6 @@
 #include "compiler/passes/rules.h"
 #include "ir/attrs.gen.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace lento {
@@ -183,10 +182,6 @@ class Simplifier {
   std::vector<std::uint8_t> is_output_;  // one a node of the old graph
   Simplified simplified_;
 };
-
-bool Simplified::anything() const {
-  return merged != 0 || dropped != 0 || std::ranges::any_of(fired, [](std::uint32_t times) { return times != 0; });
-}
 
 Simplified simplify(Graph& graph) {
   auto [simpler, simplified] = Simplifier(graph).run();

@@ -20,8 +20,6 @@ struct Simplified {
   std::vector<std::uint32_t> fired;  // one a rule, in the order of all_rules()
   std::size_t merged = 0;            // nodes that equal one before them
   std::size_t dropped = 0;           // nodes that nobody needs
-
-  bool anything() const;
 };
 
 /// The same outputs, bit by bit, from fewer nodes.
