@@ -135,14 +135,16 @@ void find_in_place(const Graph& graph, Schedule& schedule) {
       if (kernel.body[i].kind != Instruction::Kind::store || pass[i] != last) continue;
       const std::uint16_t result = kernel.body[i].index;
       const std::size_t bytes = byte_size(graph.nodes[step.operands[result].base.index()]);
-      for (std::uint16_t operand = 0; operand < step.operands.size(); ++operand) {
+      for (std::size_t operand = 0; operand < step.operands.size(); ++operand) {
         const StepOperand& from = step.operands[operand];
         if (kernel.operands[operand].output || kernel.operands[operand].picked_by != kNotPicked ||
             !from.starts.empty() || readers(from.base) != 1)
           continue;
         const Meta meta = graph.meta_of(from.base);
         if (byte_size(meta) != bytes || size_of(meta.dtype) != size_of(kernel.operands[result].dtype)) continue;
-        if (std::ranges::equal(strides(operand), strides(result))) step.in_place.push_back({operand, result});
+        if (std::ranges::equal(strides(operand), strides(result))) {
+          step.in_place.push_back({static_cast<std::uint16_t>(operand), result});
+        }
       }
     }
   }
