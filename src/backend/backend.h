@@ -36,6 +36,11 @@ class Program {
   virtual std::size_t bytes() const { return 0; }
   /// The most bytes a run allocates at a time; known before it runs.
   virtual std::size_t planned_peak() const { return 0; }
+  /// How many bytes of that a run does not allocate when these inputs are given away (RunArguments::donated).
+  virtual std::size_t reused_bytes(std::span<const std::uint8_t> donated) const {
+    (void)donated;
+    return 0;
+  }
   /// How many kernels had to be compiled to make it: none when a program of the same pattern was there before.
   virtual std::size_t compiled_kernels() const { return 0; }
   /// Launches of a run, and bytes of machine code, for reports.

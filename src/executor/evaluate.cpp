@@ -120,6 +120,19 @@ std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
   return run;
 }
 
+/// Which inputs nobody but the tape holds: a run that takes them out of it may write into them.
+std::vector<std::uint8_t> given_away(Tape& tape, const Tape::Extract& extract, std::uint64_t version) {
+  std::vector<std::uint8_t> given(extract.leaf_of.size());
+  const TapeGuard guard(tape);
+  if (tape.version() != version) return given;  // it will be looked at again
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Value& value = *tape.leaf(extract.leaf_of[i]).value;
+    given[i] =
+        value.refs.load(std::memory_order_acquire) == 1 && value.settled() && value.buffer && value.buffer->unique();
+  }
+  return given;
+}
+
 /// True when the evaluation takes the whole tape and every value it keeps has a handle: a tape that looks the same can
 /// be replayed.
 bool takes_all(const Tape& tape, const Selection& selection) {
@@ -149,7 +162,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     verify(extract.graph);
 #endif
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
-    check_memory(*plan, extract.graph.sources);
+    check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
     if (saves_graphs()) saved = extract.graph;
     const NoForkNow no_fork;
     std::unique_ptr<Run> run;

@@ -40,14 +40,17 @@ bool memory_is_limited(std::uint8_t device) {
   return memory_account(device).limit.load(std::memory_order_relaxed) != 0;
 }
 
-void check_memory(const Plan& plan, std::span<const Source> sources) {
+void check_memory(const Plan& plan, std::span<const Source> sources,
+                  const std::function<std::vector<std::uint8_t>()>& donated) {
   if (!memory_is_limited(plan.device)) return;
   const MemoryAccount& account = memory_account(plan.device);
   const std::size_t limit = account.limit.load(std::memory_order_relaxed);
-  const std::size_t peak = plan.program->planned_peak();
+  std::size_t peak = plan.program->planned_peak();
   const auto fits = [&] { return account.live.load() + planned_bytes_under_way(plan.device) + peak <= limit; };
   if (fits()) return;
   let_runs_end(plan.device);
+  if (fits()) return;
+  peak -= plan.program->reused_bytes(donated());
   if (fits()) return;
   fail<MemoryError>(
       "the step's planned peak of {} bytes and the {} in use exceed the memory limit of {}; its largest "

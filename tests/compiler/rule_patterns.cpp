@@ -105,7 +105,7 @@ constexpr RulePattern kPatterns[] = {
      [](Maker& m, DType d) { return astype(m, astype(m, m.input(d, kShape), DType::complex128), DType::bool_); },
      dtype_bit(DType::int64) | dtype_bit(DType::uint64) | dtype_bit(DType::complex128)},
     {"bitcast(x) to its own dtype = x", [](Maker& m, DType d) { return bitcast(m, m.input(d, kShape), d); }},
-    {"bitcast(bitcast(x)) = bitcast(x)",
+    {"bitcast(bitcast(x)) = bitcast(x), the inner one not bool",
      [](Maker& m, DType d) { return bitcast(m, bitcast(m, m.input(d, kShape), DType::uint32), DType::int32); },
      dtype_bit(DType::uint32)},
     {"negative(negative(x)) = x", twice<Op::negative>},

@@ -242,3 +242,36 @@ def test_e9_a_chain_gives_no_input_away_beside_other_steps() -> None:
     del w, t, y
     lento.step(wait=True)
     np.testing.assert_array_equal(u.numpy(), np.full(size, 8, np.float32))
+
+
+def softmax_parts(x: lento.Tensor) -> tuple[lento.Tensor, lento.Tensor]:
+    e = lento.exp(x - lento.max(x, axis=1, keepdims=True))
+    return e, lento.sum(e, axis=1, keepdims=True)
+
+
+def test_e9_a_value_kept_in_a_result_destroys_no_input_of_the_same_pass() -> None:
+    values = np.linspace(-1, 2, 64, dtype=np.float32).reshape(4, 16)
+    x, w = lento.asarray(values), lento.asarray(values * 3)
+    lento.step(wait=True)
+    e, s = softmax_parts(x)
+    y = e + w
+    p = e / s
+    del w, e, s
+    lento.step(wait=True)
+    expected = np.exp(values - values.max(1, keepdims=True))
+    np.testing.assert_allclose(y.numpy(), expected + values * 3, rtol=1e-6, atol=1e-6)  # they nearly cancel
+    np.testing.assert_allclose(p.numpy(), expected / expected.sum(1, keepdims=True), rtol=1e-6)
+
+
+def test_e9_a_value_kept_in_a_result_destroys_no_input_of_a_later_pass() -> None:
+    values = np.linspace(-1, 2, 64, dtype=np.float32).reshape(4, 16)
+    x, w = lento.asarray(values), lento.asarray(values * 3)
+    lento.step(wait=True)
+    e, s = softmax_parts(x)
+    m = lento.max(e / s + w, axis=1, keepdims=True)
+    q = e - m
+    del x, e, s, m
+    lento.step(wait=True)
+    expected = np.exp(values - values.max(1, keepdims=True))
+    largest = (expected / expected.sum(1, keepdims=True) + values * 3).max(1, keepdims=True)
+    np.testing.assert_allclose(q.numpy(), expected - largest, rtol=1e-5, atol=1e-6)

@@ -331,6 +331,26 @@ def test_e9_over_the_limit_is_a_memory_error_that_names_the_largest() -> None:
     assert y.tolist()[0] == pytest.approx(np.e, rel=1e-6)
 
 
+@pytest.mark.parametrize("update", ["all", "part"])
+def test_e9_the_limit_knows_what_happens_in_place(update: str) -> None:
+    x = lento.ones(1 << 20)
+    lento.step(wait=True)
+    lento.set_memory_limit(lento.memory()["live"] + (1 << 20))
+    for _ in range(3):
+        if update == "all":
+            x += 1
+        else:
+            x[5:10] = 3
+        lento.step(wait=True)
+    y = copy.copy(x)
+    x += 1  # now the old value has another holder
+    with pytest.raises(MemoryError, match="planned peak"):
+        lento.step()
+    del y
+    lento.step(wait=True)
+    assert float(x[0]) == (5.0 if update == "all" else 2.0)
+
+
 def test_e9_limits_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="less than none"):
         lento.set_memory_limit(-1)

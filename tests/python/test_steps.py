@@ -122,6 +122,16 @@ def test_e2_a_repeated_step_compiles_nothing() -> None:
     np.testing.assert_allclose(results[4].numpy(), 1 - np.tanh(np.float32(1)) * np.float32(0.4), rtol=1e-6)
 
 
+def test_e2_tables_and_code_count_for_the_limit_of_the_cache() -> None:
+    lento.cache.clear()
+    length = 10_007  # a prime: its transform needs tables several times as long
+    lento.eval(lento.fft.fft(lento.ones(length, dtype=lento.complex64)))
+    assert lento.cache.info()["bytes"] > 32 * length
+    lento.cache.clear()
+    lento.eval(lento.ones(3) * 2)
+    assert lento.cache.info()["bytes"] > 32 << 10
+
+
 def test_e2_the_cache_tells_and_forgets() -> None:
     lento.cache.clear()
     empty = lento.cache.info()

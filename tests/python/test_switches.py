@@ -176,3 +176,12 @@ def test_variables_that_make_no_sense_are_errors(name: str, value: str, message:
     """
     done = run_program(program, **{name: value})
     assert (done.returncode, done.stdout.count(message)) == (0, 2)
+
+
+def test_a_bitcast_through_bool_is_no_bitcast_of_the_whole() -> None:
+    def through(fusion: bool) -> list[int]:
+        x = lento.asarray(np.array([0, 2, 4], np.uint8))
+        with lento.options(fusion=fusion):
+            return lento.bitcast(lento.bitcast(x, lento.bool), lento.uint8).tolist()
+
+    assert through(True) == through(False) == [0, 1, 1]

@@ -264,7 +264,7 @@ void KernelGenerator::emit(std::size_t at, const Point& point) {
     case Kind::reduce:
       break;  // the loops do it
   }
-  if (kept) store(kept_->operand, values_[at], point);
+  if (kept && pass_ == kept_->pass) store(kept_->operand, values_[at], point);
 }
 
 Value* KernelGenerator::load(std::size_t operand, const Point& point) {

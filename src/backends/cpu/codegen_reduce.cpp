@@ -77,6 +77,8 @@ void KernelGenerator::find_kept() {
       kept_ = Kept{at, *output, pass};
       // An output may lie where an input does: nothing may be read there any more.
       bool reads = false;
+      for (std::size_t j = at + 1; j < needed.size(); ++j)
+        reads |= needed[j] != 0 && kernel_.body[j].kind == Kind::load;
       for (auto later = static_cast<std::uint16_t>(pass + 1); later <= last_pass(); ++later) {
         const std::vector<std::uint8_t> still = needed_in(later);
         for (std::size_t j = 0; j < still.size(); ++j) reads |= still[j] != 0 && kernel_.body[j].kind == Kind::load;

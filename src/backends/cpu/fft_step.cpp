@@ -10,13 +10,18 @@ namespace {
 
 class FftStep final : public LibraryStep {
  public:
-  explicit FftStep(const FftProblem& problem) : plan_(FftPlan::make(problem)) {}
+  explicit FftStep(const FftProblem& problem) : plan_(FftPlan::make(problem)), size_(problem.size) {}
 
   void run(const CallArguments& arguments) const override { plan_->run(arguments.operands[0], arguments.results[0]); }
   double nanoseconds() const override { return plan_->nanoseconds(); }
+  std::size_t bytes() const override { return static_cast<std::size_t>(size_) * kTableBytesPerElement; }
 
  private:
+  // Of a length with a large prime factor: roots of unity and a filter, of up to four times the length.
+  static constexpr std::size_t kTableBytesPerElement = 64;
+
   std::unique_ptr<const FftPlan> plan_;
+  std::int64_t size_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "compiler/schedule.h"
 
+#include <cstddef>
 #include <memory>
 #include <span>
 
@@ -25,6 +26,8 @@ class LibraryStep {
   virtual void run(const CallArguments& arguments) const = 0;
   /// A guess at the time on one thread.
   virtual double nanoseconds() const = 0;
+  /// About what its tables take, for the limit of the plan cache.
+  virtual std::size_t bytes() const { return 0; }
 };
 
 /// Null when the call is left to the reference backend.

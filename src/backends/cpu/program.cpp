@@ -4,6 +4,8 @@
 #include "backends/cpu/program_run.h"
 #include "compiler/passes/simplify.h"
 
+#include "ir/op.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -94,9 +96,46 @@ bool CpuProgram::walked_alike(OperandRef value, std::uint32_t first, std::uint32
   return true;
 }
 
+/// As a run gives inputs away (ProgramRun::take_donated, take_updated).
+std::size_t CpuProgram::reused_bytes(std::span<const std::uint8_t> donated) const {
+  std::vector<std::uint8_t> given(donated.begin(), donated.end());
+  std::vector<std::uint8_t> there(graph_.outputs.size(), 0);  // the output has memory
+  std::size_t total = 0;
+  const auto give = [&](std::uint32_t input, std::uint32_t node) {
+    const Place& place = schedule_.places[node];
+    if (place.kind != Place::Kind::output || given[input] == 0 || there[place.output] != 0) return;
+    given[input] = 0;
+    there[place.output] = 1;
+    total += place.bytes;
+  };
+  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+    for (const Donor& donor : donors_[s]) give(donor.input, donor.node);
+    if (const std::optional<std::uint32_t> input = updated_input(s)) give(*input, schedule_.steps[s].nodes[0]);
+    for (const std::uint32_t node : schedule_.steps[s].nodes) {
+      if (schedule_.places[node].kind == Place::Kind::output) there[schedule_.places[node].output] = 1;
+    }
+  }
+  return total;
+}
+
+std::optional<std::uint32_t> CpuProgram::updated_input(std::uint32_t number) const {
+  const Step& step = schedule_.steps[number];
+  const Record& record = graph_.nodes[step.nodes[0]];
+  if (step.is_kernel || !updates_first_operand(record.op)) return std::nullopt;
+  const OperandRef operand = schedule_.home(graph_.operands(record)[0]);
+  if (operand.kind() != OperandRef::Kind::leaf || last_use_of_input_[operand.index()] != number) return std::nullopt;
+  const std::vector<OperandRef> operands = reads(graph_, schedule_, step);
+  if (std::ranges::count(operands, operand) > 1) return std::nullopt;
+  return operand.index();
+}
+
 std::size_t CpuProgram::bytes() const {
+  // Loaded code has pages and mappings of its own, of which a process has a limited number; a plan keeps it alive.
+  constexpr std::size_t kBytesPerKernel = 32 << 10;
   std::size_t total = graph_.nodes.size() * (sizeof(Record) + sizeof(Source) + sizeof(Place));
   for (const Step& step : schedule_.steps) total += sizeof(Step) + step.strides.size() * 16 + step.nodes.size() * 4;
+  for (const KernelRef& code : code_) total += std::max(kBytesPerKernel, code->code_bytes());
+  for (const auto& step : library_) total += step == nullptr ? 0 : step->bytes();
   return total;
 }
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@ class CpuProgram final : public Program {
   double estimated_microseconds() const override { return estimated_microseconds_; }
   std::size_t bytes() const override;
   std::size_t planned_peak() const override { return schedule_.temporary_bytes + schedule_.output_bytes; }
+  std::size_t reused_bytes(std::span<const std::uint8_t> donated) const override;
   std::size_t kernels() const override { return schedule_.steps.size(); }
   std::size_t compiled_kernels() const override { return compiled_kernels_; }
   std::size_t code_bytes() const override;
@@ -40,6 +43,8 @@ class CpuProgram final : public Program {
   };
 
   void find_donors();
+  /// The input that a step updates, which may happen in place if nobody else holds it.
+  std::optional<std::uint32_t> updated_input(std::uint32_t step) const;
   bool walked_alike(OperandRef value, std::uint32_t first, std::uint32_t last) const;
 
   Graph graph_;  // simplified

@@ -333,14 +333,9 @@ void ProgramRun::take_updated(std::uint32_t number, const Step& step) {
     return;
   }
   const Place& place = schedule_.places[step.nodes[0]];
-  const std::uint32_t input = operand.index();
-  const std::vector<OperandRef> operands = reads(graph_, schedule_, step);
-  const bool read_twice = std::ranges::count(operands, operand) > 1;
-  if (place.kind != Place::Kind::output || given_[input] == 0 || read_twice ||
-      program_.last_use_of_input_[input] != number || output_buffers_[place.output]) {
-    return;
-  }
-  give(input, place);
+  const std::optional<std::uint32_t> input = program_.updated_input(number);
+  if (!input || place.kind != Place::Kind::output || given_[*input] == 0 || output_buffers_[place.output]) return;
+  give(*input, place);
 }
 
 void ProgramRun::give(std::uint32_t input, const Place& place) {

@@ -63,6 +63,12 @@ bool takes_over(Node& node) {
   return inner != nullptr && node.reads(0, node.first_operand(*inner));
 }
 
+/// As bool, every byte but 0 becomes 1.
+bool bitcasts_twice(Node& node) {
+  const Record* inner = node.made_by(node.operand(), Op::bitcast);
+  return inner != nullptr && inner->dtype != DType::bool_ && node.reads(0, node.first_operand(*inner));
+}
+
 bool permutes_twice(Node& node) {
   const Record* inner = node.made_by(node.operand(), Op::permute_dims);
   if (inner == nullptr) return false;
@@ -260,7 +266,7 @@ constexpr Rule kRules[] = {
     {Op::astype, "astype(x) to its own dtype = x", has_the_type_of_its_operand},
     {Op::astype, "astype(astype(x)) = astype(x), the inner one exact", casts_twice},
     {Op::bitcast, "bitcast(x) to its own dtype = x", has_the_type_of_its_operand},
-    {Op::bitcast, "bitcast(bitcast(x)) = bitcast(x)", takes_over<Op::bitcast>},
+    {Op::bitcast, "bitcast(bitcast(x)) = bitcast(x), the inner one not bool", bitcasts_twice},
     // Elementwise ops.
     {Op::negative, "negative(negative(x)) = x", undoes_itself},
     {Op::bitwise_invert, "bitwise_invert(bitwise_invert(x)) = x", undoes_itself},
