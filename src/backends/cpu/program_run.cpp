@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 
 namespace lento::cpu {
@@ -19,6 +20,7 @@ namespace {
 const CounterId kDonation = counter_id("donation");
 
 constexpr std::size_t kNumberBytes = 16;  // KernelArguments::numbers
+constexpr const char* kOutOfMemory = "out of memory";
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   constexpr std::int64_t kPart = 1 << 18;
@@ -127,9 +129,11 @@ const std::byte* ProgramRun::expected_address(std::uint32_t node) const {
   return static_cast<const std::byte*>(output_buffers_[place.output]->data());
 }
 
-void ProgramRun::poison(const Step& step, const Error& error) {
-  for (const std::uint32_t node : step.nodes) {
-    values_[node] = {nullptr, {}, Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)])};
+void ProgramRun::poison(std::uint32_t first, std::uint32_t last, ErrorKind kind, const char* message) {
+  for (std::uint32_t s = first; s <= last; ++s) {
+    for (const std::uint32_t node : schedule_.steps[s].nodes) {
+      values_[node] = {nullptr, {}, Failure::make(kind, message, arguments_.sources[graph_.origin(node)])};
+    }
   }
 }
 
@@ -154,10 +158,15 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
   }
   try {
     bind(first, last);
+    launch_links(first, last);
   } catch (const Error& error) {
-    for (std::uint32_t s = first; s <= last; ++s) poison(schedule_.steps[s], error);
-    return;
+    poison(first, last, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    poison(first, last, ErrorKind::memory, kOutOfMemory);
   }
+}
+
+void ProgramRun::launch_links(std::uint32_t first, std::uint32_t last) const {
   const Step& step = schedule_.steps[first];
   if (first == last) {
     launch(schedule_.kernels[step.kernel], *links_[0].code, links_[0].arguments, step.sizes, step.cost);
@@ -277,7 +286,9 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
     }
     program_.library_[number]->run({addresses_, call_numbers_, results_});
   } catch (const Error& error) {
-    poison(step, error);
+    poison(number, number, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    poison(number, number, ErrorKind::memory, kOutOfMemory);
   }
   return true;
 }
@@ -289,7 +300,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
     try {
       if (step.is_kernel) keep_overwritten(step);
     } catch (const Error& error) {
-      poison(step, error);
+      poison(s, s, error.kind(), error.what());
       continue;
     }
     for (const std::uint32_t node : step.nodes) {

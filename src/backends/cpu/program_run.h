@@ -30,7 +30,8 @@ class ProgramRun {
   std::byte* temporary(const Place& place) const;
   /// Where a node's value will lie; null when that is not known yet.
   const std::byte* expected_address(std::uint32_t node) const;
-  void poison(const Step& step, const Error& error);
+  /// All that these steps compute has failed.
+  void poison(std::uint32_t first, std::uint32_t last, ErrorKind kind, const char* message);
   /// How far the starts move a view, in elements; nothing when a position lies outside.
   std::optional<std::int64_t> offset(const std::vector<DynamicStart>& starts) const;
   void hand_out() const;
@@ -45,6 +46,7 @@ class ProgramRun {
   bool positions_fit(const Step& step) const;
   /// Gives the results memory and makes the operands of the links complete.
   void bind(std::uint32_t first, std::uint32_t last);
+  void launch_links(std::uint32_t first, std::uint32_t last) const;
   /// False when something it reads has failed; then the reference kernel's way finds out what.
   bool run_library(std::uint32_t number, const Step& step);
   /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
