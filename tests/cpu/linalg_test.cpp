@@ -129,8 +129,12 @@ void expect_each_as_if_alone() {
 TEST(Linalg, EachMatrixOfABatchIsComputedAsIfItWereAlone) {
   expect_each_as_if_alone<float>();
   expect_each_as_if_alone<double>();
+#ifndef __SANITIZE_ADDRESS__
+  // OpenBLAS 0.3.21's product of a complex matrix and a vector reads a few elements behind the matrix. Elsewhere that
+  // is memory too; at the end of the sanitizer's heap there is none.
   expect_each_as_if_alone<std::complex<float>>();
   expect_each_as_if_alone<std::complex<double>>();
+#endif
 }
 
 TEST(Linalg, OfAnEmptyBatchIsNothing) {
