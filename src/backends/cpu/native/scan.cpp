@@ -181,8 +181,7 @@ void scan_columns(const T* x, T* out, const reference::AxisView& view, Combine c
                    for (std::int64_t k = 0; k < view.extent; ++k, from += view.inner, to += view.inner) {
                      if (k % block == 0) {
                        for (std::int64_t i = 0; i < count; ++i) {
-                         const A before = carry[i];
-                         if (k != 0) carry[i] = k == block ? local[i] : combine(before, local[i]);
+                         if (k != 0) carry[i] = k == block ? local[i] : combine(carry[i], local[i]);
                          local[i] = widen(from[i]);
                        }
                      } else {
