@@ -1,7 +1,7 @@
 // What the CPU backend's steps are made of: matrix products, convolutions, handing work to threads, memory.
 #include "backends/cpu/arena.h"
-#include "backends/cpu/conv.h"
-#include "backends/cpu/matmul.h"
+#include "backends/cpu/libraries/conv.h"
+#include "backends/cpu/libraries/matmul.h"
 #include "backends/cpu/threads.h"
 #include "second_thread.h"
 

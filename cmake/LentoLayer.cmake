@@ -1,7 +1,7 @@
 # lento_layer(<name> [FOLDER <folder under src/>] [NO_GENERATED] [SEES <layer>...] [LINKS <target>...])
 #
-# Makes the OBJECT library lento_<name> of src/<folder>/*.cpp, of passes/*.cpp and native/*.cpp below it and of the
-# layer's generated sources. SEES lists the layers directly below; LINKS external libraries that only this layer uses. A
+# Makes the OBJECT library lento_<name> of all .cpp files below src/<folder> and of the layer's generated
+# sources. SEES lists the layers directly below; LINKS external libraries that only this layer uses. A
 # folder without sources yet is an empty layer.
 set_property(GLOBAL PROPERTY LENTO_LAYERS)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in ${PROJECT_BINARY_DIR}/config/lento/version.h @ONLY)
@@ -24,7 +24,7 @@ function(lento_layer name)
   set_property(GLOBAL PROPERTY LENTO_FOLDER_${name} ${arg_FOLDER})
 
   set(folder ${PROJECT_SOURCE_DIR}/src/${arg_FOLDER})
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/passes/*.cpp ${folder}/native/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(APPEND sources ${LENTO_GENERATED_${upper}})
   if(NOT sources)
     add_library(lento_${name} INTERFACE)

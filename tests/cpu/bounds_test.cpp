@@ -1,5 +1,5 @@
 // Generated code touches no byte beside its operands: they lie against pages that cannot be read.
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "cpu/random_kernel.h"
 
 #include <gtest/gtest.h>

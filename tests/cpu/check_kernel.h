@@ -2,7 +2,7 @@
 // other and with the specification.
 #pragma once
 
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "cpu/random_kernel.h"
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Generated code against the specification: random kernels on every instruction set and tier, whole and in parts.
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "cpu/check_kernel.h"
 #include "cpu/random_kernel.h"
 

@@ -1,5 +1,5 @@
 // Convolutions and their gradients against the reference kernels.
-#include "backends/cpu/conv.h"
+#include "backends/cpu/libraries/conv.h"
 #include "against_reference.h"
 #include "backends/cpu/threads.h"
 #include "ir/attrs.gen.h"

@@ -1,8 +1,8 @@
 // Files of compiled code: whatever becomes of them, what is loaded is what was stored, or nothing.
 #include "backend/disk_cache.h"
 
-#include "backends/cpu/jit.h"
-#include "backends/cpu/kernel_files.h"
+#include "backends/cpu/code/jit.h"
+#include "backends/cpu/code/kernel_files.h"
 #include "base/build_id.h"
 #include "base/counters.h"
 #include "base/notices.h"

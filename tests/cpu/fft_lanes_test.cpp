@@ -1,8 +1,8 @@
 // The inner loops of Fourier transforms: those for shorter vectors give the same bits as those for long ones, wherever
 // lines lie in memory.
-#include "backends/cpu/fft_lanes.h"
 #include "against_reference.h"
 #include "backends/cpu/arena.h"
+#include "backends/cpu/fft/lanes.h"
 
 #include <gtest/gtest.h>
 

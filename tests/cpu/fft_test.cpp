@@ -1,8 +1,8 @@
 // Fourier transforms against the reference kernel, which computes in double precision: every kind and type, lengths of
 // all sorts, lines anywhere in memory, any number of threads.
-#include "backends/cpu/fft.h"
+#include "backends/cpu/fft/fft.h"
 #include "against_reference.h"
-#include "backends/cpu/fft_complex.h"
+#include "backends/cpu/fft/complex.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"

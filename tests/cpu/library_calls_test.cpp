@@ -1,8 +1,8 @@
 // What calling libraries must leave alone: the program's OpenMP setting, forked children, and memory.
-#include "backends/cpu/library_calls.h"
+#include "backends/cpu/libraries/library_calls.h"
 #include "against_reference.h"
-#include "backends/cpu/matmul.h"
-#include "backends/cpu/onednn.h"
+#include "backends/cpu/libraries/matmul.h"
+#include "backends/cpu/libraries/onednn.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 

@@ -1,5 +1,5 @@
 // Factorisations of batches: each matrix as if it were alone, on any number of threads; failures name their matrix.
-#include "backends/cpu/linalg.h"
+#include "backends/cpu/libraries/linalg.h"
 #include "against_reference.h"
 #include "backends/cpu/threads.h"
 #include "base/dispatch.h"

@@ -1,5 +1,5 @@
 // Matrix products against the reference kernel: every dtype, layout and broadcast, and what is special about elements.
-#include "backends/cpu/matmul.h"
+#include "backends/cpu/libraries/matmul.h"
 #include "against_reference.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"

@@ -1,5 +1,5 @@
 // Code for ARM processors: objects are made of every kind of kernel. Nothing here can run them.
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "cpu/random_kernel.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Making random kernels: a body that is correct by construction, strides of every class, values of every sort.
 #include "cpu/random_kernel.h"
 
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "backends/reference/convert.h"
 #include "base/dispatch.h"
 #include "ir/infer_elementwise.h"

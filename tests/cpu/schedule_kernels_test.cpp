@@ -4,7 +4,7 @@
 //
 // LENTO_TEST_GRAPHS names a file of graphs, one text after the other; tests/python/test_kernels.py runs the graphs of
 // all samples of the catalogue through it.
-#include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/code/kernel_cache.h"
 #include "backends/reference/interpreter.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"

@@ -1,5 +1,5 @@
 // Softmax as one kernel of three passes, which keeps exponentials in its output: the bits of the separate steps.
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "compiler/softmax_kernel.h"
 
 #include <gtest/gtest.h>

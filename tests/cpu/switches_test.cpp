@@ -1,7 +1,7 @@
 // Switches that take something away to find a wrong result, from C++.
 #include "backend/switches.h"
 
-#include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/code/kernel_cache.h"
 
 #include <lento/error.h>
 #include <lento/eval.h>

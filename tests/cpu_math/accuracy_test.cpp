@@ -1,5 +1,5 @@
-// The promises of backends/cpu/math.h, function by function.
-#include "backends/cpu/math.h"
+// The promises of backends/cpu/math/math.h, function by function.
+#include "backends/cpu/math/math.h"
 
 #include "cpu_math/measure.h"
 

@@ -1,6 +1,6 @@
 #include "cpu_math/math_code.h"
 
-#include "backends/cpu/math.h"
+#include "backends/cpu/math/math.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>

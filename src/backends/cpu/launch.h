@@ -1,7 +1,7 @@
 // launch: runs a kernel over its whole iteration space, cut into parts for the threads.
 #pragma once
 
-#include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/code/kernel_cache.h"
 #include "compiler/kernel.h"
 
 #include <cstdint>

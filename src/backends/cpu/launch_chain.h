@@ -1,7 +1,7 @@
 // launch_chain: runs the kernels of a chain tile by tile (compiler/chains.h).
 #pragma once
 
-#include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/code/kernel_cache.h"
 #include "compiler/chains.h"
 #include "compiler/kernel.h"
 

@@ -1,8 +1,8 @@
 #include "backends/cpu/library_step.h"
 
 #include "backend/switches.h"
-#include "backends/cpu/conv.h"
-#include "backends/cpu/matmul.h"
+#include "backends/cpu/libraries/conv.h"
+#include "backends/cpu/libraries/matmul.h"
 #include "ir/attrs.gen.h"
 #include "ir/op.gen.h"
 

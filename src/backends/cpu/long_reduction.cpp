@@ -1,9 +1,9 @@
 #include "backends/cpu/long_reduction.h"
 
 #include "backends/cpu/arena.h"
-#include "backends/cpu/codegen.h"
-#include "backends/cpu/emitter.h"
-#include "backends/cpu/loop_symbols.h"
+#include "backends/cpu/code/codegen.h"
+#include "backends/cpu/code/emitter.h"
+#include "backends/cpu/code/loop_symbols.h"
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"

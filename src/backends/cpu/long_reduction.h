@@ -3,7 +3,7 @@
 // rest of the tree, with the same bits as in one go.
 #pragma once
 
-#include "backends/cpu/jit.h"
+#include "backends/cpu/code/jit.h"
 #include "backends/cpu/threads.h"
 #include "compiler/kernel.h"
 

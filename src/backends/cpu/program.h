@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "backends/cpu/kernel_cache.h"
+#include "backends/cpu/code/kernel_cache.h"
 #include "backends/cpu/library_step.h"
 #include "compiler/schedule.h"
 

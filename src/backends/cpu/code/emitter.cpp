@@ -1,0 +1,414 @@
+// Elementwise operations on vectors, and what reductions combine with.
+#include "backends/cpu/code/emitter.h"
+
+#include "backends/cpu/code/loop_symbols.h"
+#include "backends/cpu/math/math.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <limits>
+
+namespace lento::cpu {
+
+using llvm::FixedVectorType;
+using llvm::Type;
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+namespace {
+
+Value* zero_like(Value* value) { return llvm::Constant::getNullValue(value->getType()); }
+
+/// The comparison that `op` is, or a predicate that is none.
+llvm::CmpInst::Predicate comparison(Op op, bool floating, bool is_signed) {
+  using P = llvm::CmpInst::Predicate;
+  switch (op) {
+    case Op::equal:
+      return floating ? P::FCMP_OEQ : P::ICMP_EQ;
+    case Op::not_equal:
+      return floating ? P::FCMP_UNE : P::ICMP_NE;
+    case Op::less:
+      return floating ? P::FCMP_OLT : is_signed ? P::ICMP_SLT : P::ICMP_ULT;
+    case Op::less_equal:
+      return floating ? P::FCMP_OLE : is_signed ? P::ICMP_SLE : P::ICMP_ULE;
+    case Op::greater:
+      return floating ? P::FCMP_OGT : is_signed ? P::ICMP_SGT : P::ICMP_UGT;
+    case Op::greater_equal:
+      return floating ? P::FCMP_OGE : is_signed ? P::ICMP_SGE : P::ICMP_UGE;
+    default:
+      return P::BAD_ICMP_PREDICATE;
+  }
+}
+
+/// Ops whose result is exact in the dtype of their operands, so that 16-bit floats need no rounding.
+bool is_exact(Op op) {
+  switch (op) {
+    case Op::negative:
+    case Op::abs:
+    case Op::sign:
+    case Op::ceil:
+    case Op::floor:
+    case Op::trunc:
+    case Op::round:
+    case Op::copysign:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::real:
+    case Op::conj:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The elementwise op that a reduction repeats.
+Op combining_op(Op reduction) {
+  switch (reduction) {
+    case Op::reduce_sum:
+      return Op::add;
+    case Op::reduce_prod:
+      return Op::multiply;
+    case Op::reduce_max:
+    case Op::reduce_any:
+      return Op::maximum;
+    default:
+      return Op::minimum;
+  }
+}
+
+}  // namespace
+
+DType accumulator_dtype(Op op, DType input) {
+  if (op == Op::reduce_any || op == Op::reduce_all) return DType::bool_;
+  if (finds_position(op) && is_bool(input)) return DType::uint8;
+  return is_half(input) ? DType::float32 : input;
+}
+
+Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const> args, bool uniform) {
+  if (op == Op::where) return select(dtype, args[0], args[1], args[2]);
+  const bool floating = is_floating(dtype);
+  Value* value = nullptr;
+  if (const auto predicate = comparison(op, floating, is_signed_integer(dtype));
+      predicate != llvm::CmpInst::BAD_ICMP_PREDICATE && !is_complex(dtype)) {
+    return floating ? b_.CreateFCmp(predicate, args[0], args[1]) : b_.CreateICmp(predicate, args[0], args[1]);
+  }
+  if (is_bool(dtype)) {
+    value = compute_bool(op, args);
+  } else if (is_integer(dtype)) {
+    value = compute_integer(op, dtype, args);
+  } else if (is_complex(dtype)) {
+    value = compute_complex(op, args);
+  } else if (op != Op::nextafter) {
+    value = compute_float(op, args);
+    if (value == nullptr) value = emit_math(b_, op, llvm::ArrayRef<Value*>(args.data(), args.size()));
+    if (value != nullptr && is_half(result) && !is_exact(op)) value = rounded(result, value);
+    // Two floats make a complex64 only through the loop.
+  }
+  return value != nullptr ? value : call_loop(op, dtype, result, args, uniform);
+}
+
+Value* Emitter::compute_bool(Op op, std::span<Value* const> args) {
+  switch (op) {
+    case Op::add:
+    case Op::maximum:
+    case Op::bitwise_or:
+      return b_.CreateOr(args[0], args[1]);
+    case Op::multiply:
+    case Op::minimum:
+    case Op::bitwise_and:
+      return b_.CreateAnd(args[0], args[1]);
+    case Op::bitwise_xor:
+      return b_.CreateXor(args[0], args[1]);
+    case Op::bitwise_invert:
+    case Op::logical_not:
+      return b_.CreateNot(args[0]);
+    case Op::isnan:
+    case Op::isinf:
+      return zero_like(args[0]);
+    case Op::isfinite:
+      return llvm::Constant::getAllOnesValue(args[0]->getType());
+    default:
+      return nullptr;
+  }
+}
+
+Value* Emitter::compute_integer(Op op, DType dtype, std::span<Value* const> args) {
+  const bool is_signed = is_signed_integer(dtype);
+  Value* a = args[0];
+  Value* b = args.size() > 1 ? args[1] : nullptr;
+  Value* zero = zero_like(a);
+  Type* mask = type(DType::bool_);
+  const std::uint64_t bits = size_of(dtype) * 8;
+  switch (op) {
+    case Op::add:
+      return b_.CreateAdd(a, b);
+    case Op::subtract:
+      return b_.CreateSub(a, b);
+    case Op::multiply:
+      return b_.CreateMul(a, b);
+    case Op::negative:
+      return b_.CreateSub(zero, a);
+    case Op::floor_divide:
+    case Op::remainder:
+    case Op::fmod:
+      return divide_integers(op, dtype, a, b);
+    case Op::abs:
+      return is_signed ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getFalse()) : a;
+    case Op::sign: {
+      Value* positive = b_.CreateZExt(is_signed ? b_.CreateICmpSGT(a, zero) : b_.CreateICmpNE(a, zero), a->getType());
+      return is_signed ? b_.CreateOr(positive, b_.CreateSExt(b_.CreateICmpSLT(a, zero), a->getType())) : positive;
+    }
+    case Op::ceil:
+    case Op::floor:
+    case Op::trunc:
+    case Op::round:
+    case Op::real:
+    case Op::conj:
+      return a;
+    case Op::maximum:
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+    case Op::minimum:
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+    case Op::bitwise_and:
+      return b_.CreateAnd(a, b);
+    case Op::bitwise_or:
+      return b_.CreateOr(a, b);
+    case Op::bitwise_xor:
+      return b_.CreateXor(a, b);
+    case Op::bitwise_invert:
+      return b_.CreateNot(a);
+    case Op::bitwise_left_shift: {
+      Value* fits = b_.CreateICmpULT(b, llvm::ConstantInt::get(b->getType(), bits));
+      return b_.CreateSelect(fits, b_.CreateShl(a, b_.CreateSelect(fits, b, zero)), zero);
+    }
+    case Op::bitwise_right_shift: {
+      Value* fits = b_.CreateICmpULT(b, llvm::ConstantInt::get(b->getType(), bits));
+      Value* places = b_.CreateSelect(fits, b, llvm::ConstantInt::get(b->getType(), bits - 1));
+      return is_signed ? b_.CreateAShr(a, places) : b_.CreateSelect(fits, b_.CreateLShr(a, places), zero);
+    }
+    case Op::logical_not:
+      return b_.CreateICmpEQ(a, zero);
+    case Op::isnan:
+    case Op::isinf:
+      return llvm::Constant::getNullValue(mask);
+    case Op::isfinite:
+      return llvm::Constant::getAllOnesValue(mask);
+    case Op::signbit:
+      return is_signed ? b_.CreateICmpSLT(a, zero) : llvm::Constant::getNullValue(mask);
+    default:
+      return nullptr;
+  }
+}
+
+/// Towards zero; the divisor is neither 0 nor -1.
+Value* Emitter::quotient(DType dtype, Value* a, Value* b) {
+  const bool is_signed = is_signed_integer(dtype);
+  if (size_of(dtype) == 8) return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
+  // Processors divide no vectors of integers. The rounded quotient of floats with more digits than both has the same
+  // whole part: it is no closer to a whole number than 1 / b, which is more than half of its last place.
+  Type* real = FixedVectorType::get(size_of(dtype) == 4 ? b_.getDoubleTy() : b_.getFloatTy(), lanes_);
+  if (is_signed) {
+    return b_.CreateFPToSI(b_.CreateFDiv(b_.CreateSIToFP(a, real), b_.CreateSIToFP(b, real)), a->getType());
+  }
+  return b_.CreateFPToUI(b_.CreateFDiv(b_.CreateUIToFP(a, real), b_.CreateUIToFP(b, real)), a->getType());
+}
+
+Value* Emitter::divide_integers(Op op, DType dtype, Value* a, Value* b) {
+  Value* zero = zero_like(a);
+  Value* one = llvm::ConstantInt::get(a->getType(), 1);
+  Value* by_zero = b_.CreateICmpEQ(b, zero);
+  Value* unusual = by_zero;
+  const bool is_signed = is_signed_integer(dtype);
+  if (is_signed) unusual = b_.CreateOr(by_zero, b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType())));
+  Value* divisor = b_.CreateSelect(unusual, one, b);
+  Value* ratio = quotient(dtype, a, divisor);
+  Value* rest = b_.CreateSub(a, b_.CreateMul(ratio, divisor));
+  // Where rounding down differs from rounding towards zero.
+  Value* below = nullptr;
+  if (is_signed) {
+    Value* signs_differ = b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero);
+    below = b_.CreateAnd(b_.CreateICmpNE(rest, zero), signs_differ);
+  }
+  if (op == Op::floor_divide) {
+    if (is_signed) {
+      ratio = b_.CreateSelect(below, b_.CreateSub(ratio, one), ratio);
+      ratio = b_.CreateSelect(unusual, b_.CreateSub(zero, a), ratio);
+    }
+    return b_.CreateSelect(by_zero, zero, ratio);
+  }
+  if (op == Op::remainder && is_signed) rest = b_.CreateSelect(below, b_.CreateAdd(rest, divisor), rest);
+  return b_.CreateSelect(unusual, zero, rest);
+}
+
+Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
+  Value* a = args[0];
+  Value* b = args.size() > 1 ? args[1] : nullptr;
+  Type* floats = a->getType();
+  const auto number = [&](double value) { return llvm::ConstantFP::get(floats, value); };
+  const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, a); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  switch (op) {
+    case Op::add:
+      return b_.CreateFAdd(a, b);
+    case Op::subtract:
+      return b_.CreateFSub(a, b);
+    case Op::multiply:
+      return b_.CreateFMul(a, b);
+    case Op::divide:
+      return b_.CreateFDiv(a, b);
+    case Op::negative:
+      return b_.CreateFNeg(a);
+    case Op::abs:
+      return unary(llvm::Intrinsic::fabs);
+    case Op::sign: {
+      Value* otherwise = b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, number(0));
+      Value* lower = b_.CreateSelect(b_.CreateFCmpOLT(a, number(0)), number(-1), otherwise);
+      return b_.CreateSelect(b_.CreateFCmpOGT(a, number(0)), number(1), lower);
+    }
+    case Op::ceil:
+      return unary(llvm::Intrinsic::ceil);
+    case Op::floor:
+      return unary(llvm::Intrinsic::floor);
+    case Op::trunc:
+      return unary(llvm::Intrinsic::trunc);
+    case Op::round:
+      return unary(llvm::Intrinsic::roundeven);
+    case Op::copysign:
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
+    case Op::maximum:
+    case Op::minimum:
+      return extreme(op, a, b);
+    case Op::real:
+    case Op::conj:
+      return a;
+    case Op::sqrt:
+      return unary(llvm::Intrinsic::sqrt);
+    case Op::rsqrt: {
+      // In double, rounded once more: the definition.
+      Type* doubles = FixedVectorType::get(b_.getDoubleTy(), lanes_);
+      Value* wide = floats == doubles ? a : b_.CreateFPExt(a, doubles);
+      Value* root = b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide);
+      Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(doubles, 1), root);
+      return floats == doubles ? inverse : b_.CreateFPTrunc(inverse, floats);
+    }
+    case Op::logical_not:
+      return b_.CreateFCmpOEQ(a, number(0));
+    case Op::isnan:
+      return b_.CreateFCmpUNO(a, a);
+    case Op::isinf:
+      return b_.CreateFCmpOEQ(unary(llvm::Intrinsic::fabs), number(infinity));
+    case Op::isfinite:
+      return b_.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), number(infinity));
+    case Op::signbit: {
+      Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
+      return b_.CreateICmpSLT(b_.CreateBitCast(a, bits), llvm::Constant::getNullValue(bits));
+    }
+    default:
+      return nullptr;
+  }
+}
+
+/// What processors have gives the second operand when there is a nan or when both are zero. So both ways differ only
+/// then: the sign bits of zeros are joined as bits, and a nan, which a sum keeps, is chosen separately.
+Value* Emitter::extreme(Op op, Value* a, Value* b) {
+  Type* floats = a->getType();
+  Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
+  const bool larger = op == Op::maximum;
+  const auto choose = [&](Value* x, Value* y) {
+    Value* chosen = b_.CreateSelect(larger ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);
+    return b_.CreateBitCast(chosen, bits);
+  };
+  Value* joined = larger ? b_.CreateAnd(choose(a, b), choose(b, a)) : b_.CreateOr(choose(a, b), choose(b, a));
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), b_.CreateFAdd(a, b), b_.CreateBitCast(joined, floats));
+}
+
+Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {
+  switch (op) {
+    case Op::add:
+      return b_.CreateFAdd(args[0], args[1]);
+    case Op::subtract:
+      return b_.CreateFSub(args[0], args[1]);
+    case Op::negative:
+      return b_.CreateFNeg(args[0]);
+    case Op::round:
+      return b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, args[0]);
+    default:
+      return nullptr;
+  }
+}
+
+Value* Emitter::call_loop(Op op, DType dtype, DType result, std::span<Value* const> args, bool uniform) {
+  llvm::LLVMContext& context = b_.getContext();
+  Type* pointer = llvm::PointerType::getUnqual(context);
+  const std::uint64_t vector_bytes = std::uint64_t{lanes_} * 16;
+  if (scratch_ == nullptr) {
+    scratch_ = local(4 * vector_bytes);
+    pointers_ = local(3 * 8);
+    strides_ = local(3 * 8);
+    // Once for the whole function, right behind its local memory.
+    llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+    auto after = entry.begin();
+    while (llvm::isa<llvm::AllocaInst>(*after)) ++after;
+    llvm::IRBuilder<> at_entry(&entry, after);
+    for (unsigned j = 0; j < 3; ++j) {
+      at_entry.CreateStore(at_entry.CreateConstGEP1_64(at_entry.getInt8Ty(), scratch_, j * vector_bytes),
+                           at_entry.CreateConstGEP1_32(pointer, pointers_, j));
+      at_entry.CreateStore(at_entry.getInt64(1), at_entry.CreateConstGEP1_32(at_entry.getInt64Ty(), strides_, j));
+    }
+  }
+  for (unsigned j = 0; j < args.size(); ++j) {
+    Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch_, j * vector_bytes);
+    const DType stored = op == Op::where && j == 0 ? DType::bool_ : dtype;
+    store(stored, args[j], to, nullptr);
+  }
+  Value* out = b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch_, 3 * vector_bytes);
+  auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {b_.getInt64Ty(), pointer, pointer, pointer}, false);
+  llvm::Module* module = b_.GetInsertBlock()->getModule();
+  llvm::FunctionCallee loop = module->getOrInsertFunction(loop_symbol(op, dtype), signature);
+  llvm::cast<llvm::Function>(loop.getCallee())->setDoesNotThrow();
+  b_.CreateCall(loop, {b_.getInt64(uniform ? 1 : lanes_), out, pointers_, strides_});
+  return uniform ? load_one(result, out) : load(result, out, nullptr);
+}
+
+Value* Emitter::combine(Op reduction, DType dtype, Value* a, Value* b) {
+  Value* const args[] = {a, b};
+  return compute(combining_op(reduction), dtype, dtype, args, false);
+}
+
+Value* Emitter::beats(Op op, DType dtype, Value* a, Value* b) {
+  const bool larger = op == Op::arg_max;
+  if (is_floating(dtype)) {
+    // Also true when one is nan; but nothing beats one that was there before.
+    Value* wins = larger ? b_.CreateFCmpUGT(a, b) : b_.CreateFCmpULT(a, b);
+    return b_.CreateAnd(wins, b_.CreateFCmpORD(b, b));
+  }
+  if (is_signed_integer(dtype)) return larger ? b_.CreateICmpSGT(a, b) : b_.CreateICmpSLT(a, b);
+  return larger ? b_.CreateICmpUGT(a, b) : b_.CreateICmpULT(a, b);
+}
+
+Value* Emitter::identity(Op reduction, DType dtype) {
+  const bool is_float = is_floating(dtype) || is_complex(dtype);
+  const bool largest = reduction == Op::reduce_min || reduction == Op::reduce_all || reduction == Op::arg_min;
+  switch (reduction) {
+    case Op::reduce_sum:
+      return number(dtype, is_float ? -0.0 : 0);
+    case Op::reduce_prod:
+      return number(dtype, 1);
+    default:
+      break;
+  }
+  if (is_float) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return number(dtype, largest ? infinity : -infinity);
+  }
+  const auto bits = static_cast<unsigned>(size_of(dtype) * 8);
+  Type* integers = type(dtype);
+  if (is_bool(dtype) || is_unsigned_integer(dtype)) {
+    return largest ? llvm::Constant::getAllOnesValue(integers) : llvm::Constant::getNullValue(integers);
+  }
+  const llvm::APInt end = largest ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits);
+  return llvm::ConstantInt::get(integers, end);
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,243 @@
+// Loads and stores: between the form of values in memory and in registers.
+#include "backends/cpu/code/emitter.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace lento::cpu {
+
+using llvm::FixedVectorType;
+using llvm::Type;
+using llvm::Value;
+
+Emitter::Emitter(llvm::IRBuilderBase& builder, unsigned lanes) : b_(builder), lanes_(lanes) {}
+
+Type* Emitter::memory_type(DType dtype) const {
+  switch (dtype) {
+    case DType::float32:
+    case DType::complex64:
+      return b_.getFloatTy();
+    case DType::float64:
+    case DType::complex128:
+      return b_.getDoubleTy();
+    default:
+      return b_.getIntNTy(static_cast<unsigned>(size_of(dtype)) * 8);
+  }
+}
+
+Type* Emitter::memory_vector(DType dtype) const {
+  return FixedVectorType::get(memory_type(dtype), lanes_ * parts(dtype));
+}
+
+Type* Emitter::type(DType dtype) const {
+  Type* element = is_bool(dtype) ? b_.getInt1Ty() : is_half(dtype) ? b_.getFloatTy() : memory_type(dtype);
+  return FixedVectorType::get(element, lanes_ * parts(dtype));
+}
+
+Value* Emitter::to_memory(DType dtype, Value* value) {
+  Type* target = memory_vector(dtype);
+  switch (dtype) {
+    case DType::bool_:
+      return b_.CreateZExt(value, target);
+    case DType::float16:
+      return b_.CreateBitCast(b_.CreateFPTrunc(value, FixedVectorType::get(b_.getHalfTy(), lanes_)), target);
+    case DType::bfloat16: {
+      // Already rounded: the lower half is 0.
+      Value* bits = b_.CreateBitCast(value, FixedVectorType::get(b_.getInt32Ty(), lanes_));
+      return b_.CreateTrunc(b_.CreateLShr(bits, 16), target);
+    }
+    default:
+      return value;
+  }
+}
+
+Value* Emitter::from_memory(DType dtype, Value* value) {
+  switch (dtype) {
+    case DType::bool_:
+      return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+    case DType::float16:
+      return b_.CreateFPExt(b_.CreateBitCast(value, FixedVectorType::get(b_.getHalfTy(), lanes_)), type(dtype));
+    case DType::bfloat16: {
+      Value* bits = b_.CreateZExt(value, FixedVectorType::get(b_.getInt32Ty(), lanes_));
+      return b_.CreateBitCast(b_.CreateShl(bits, 16), type(dtype));
+    }
+    default:
+      return value;
+  }
+}
+
+Value* Emitter::widened(DType dtype, Value* mask) {
+  if (mask == nullptr || !is_complex(dtype)) return mask;
+  std::vector<int> twice(2 * lanes_);
+  for (unsigned i = 0; i < twice.size(); ++i) twice[i] = static_cast<int>(i / 2);
+  return b_.CreateShuffleVector(mask, twice);
+}
+
+Value* Emitter::load(DType dtype, Value* pointer, Value* mask) {
+  Type* vector = memory_vector(dtype);
+  const llvm::Align align(size_of(real_type(dtype)));
+  Value* elements = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(vector, pointer, align))
+                                    : b_.CreateMaskedLoad(vector, pointer, align, widened(dtype, mask),
+                                                          llvm::Constant::getNullValue(vector));
+  return from_memory(dtype, elements);
+}
+
+void Emitter::store(DType dtype, Value* value, Value* pointer, Value* mask) {
+  const llvm::Align align(size_of(real_type(dtype)));
+  Value* elements = to_memory(dtype, value);
+  if (mask == nullptr) {
+    b_.CreateAlignedStore(elements, pointer, align);
+  } else {
+    b_.CreateMaskedStore(elements, pointer, align, widened(dtype, mask));
+  }
+}
+
+Value* Emitter::gather(DType dtype, Value* pointer, Value* offsets, Value* mask) {
+  if (mask != nullptr) {
+    offsets = b_.CreateSelect(mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
+  }
+  if (size_of(dtype) >= 4 && !is_complex(dtype)) {
+    Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, offsets);
+    return b_.CreateMaskedGather(memory_vector(dtype), pointers, llvm::Align(size_of(dtype)));
+  }
+  // Processors gather 32 and 64 bits only.
+  Value* elements = llvm::PoisonValue::get(memory_vector(dtype));
+  Type* element = memory_type(dtype);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    Value* at = b_.CreateGEP(b_.getInt8Ty(), pointer, b_.CreateExtractElement(offsets, lane));
+    for (unsigned part = 0; part < parts(dtype); ++part) {
+      Value* one = b_.CreateAlignedLoad(element, b_.CreateConstGEP1_32(element, at, part),
+                                        llvm::Align(size_of(real_type(dtype))));
+      elements = b_.CreateInsertElement(elements, one, lane * parts(dtype) + part);
+    }
+  }
+  return from_memory(dtype, elements);
+}
+
+void Emitter::scatter(DType dtype, Value* value, Value* pointer, Value* offsets, Value* mask) {
+  if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_));
+  Value* elements = to_memory(dtype, value);
+  const llvm::Align align(size_of(real_type(dtype)));
+  Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, offsets);
+  for (unsigned part = 0; part < parts(dtype); ++part) {
+    Value* these = elements;
+    if (is_complex(dtype)) {
+      std::vector<int> every(lanes_);
+      for (unsigned i = 0; i < lanes_; ++i) every[i] = static_cast<int>(2 * i + part);
+      these = b_.CreateShuffleVector(elements, every);
+    }
+    Value* at = part == 0 ? pointers : b_.CreateConstGEP1_32(memory_type(dtype), pointers, part);
+    b_.CreateMaskedScatter(these, at, align, mask);
+  }
+}
+
+Value* Emitter::load_one(DType dtype, Value* pointer) {
+  Type* element = memory_type(dtype);
+  const llvm::Align align(size_of(real_type(dtype)));
+  if (!is_complex(dtype)) {
+    return from_memory(dtype, b_.CreateVectorSplat(lanes_, b_.CreateAlignedLoad(element, pointer, align)));
+  }
+  Value* pair = b_.CreateAlignedLoad(FixedVectorType::get(element, 2), pointer, align);
+  std::vector<int> alternating(2 * lanes_);
+  for (unsigned i = 0; i < alternating.size(); ++i) alternating[i] = static_cast<int>(i % 2);
+  return b_.CreateShuffleVector(pair, alternating);
+}
+
+void Emitter::store_one(DType dtype, Value* value, Value* pointer) {
+  Value* elements = to_memory(dtype, value);
+  for (unsigned part = 0; part < parts(dtype); ++part) {
+    b_.CreateAlignedStore(b_.CreateExtractElement(elements, part),
+                          b_.CreateConstGEP1_32(memory_type(dtype), pointer, part),
+                          llvm::Align(size_of(real_type(dtype))));
+  }
+}
+
+Value* Emitter::mask_of(Value* count) {
+  std::vector<std::uint32_t> numbers(lanes_);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  // The count may be larger than the lanes, but not than what 32 bits hold once it is cut off.
+  Value* lanes = b_.getInt64(lanes_);
+  Value* cut = b_.CreateSelect(b_.CreateICmpULT(count, lanes), count, lanes);
+  Value* limit = b_.CreateVectorSplat(lanes_, b_.CreateTrunc(cut, b_.getInt32Ty()));
+  return b_.CreateICmpULT(llvm::ConstantDataVector::get(b_.getContext(), numbers), limit);
+}
+
+Value* Emitter::lane_offsets(Value* stride) {
+  std::vector<std::uint64_t> numbers(lanes_);
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  return b_.CreateMul(llvm::ConstantDataVector::get(b_.getContext(), numbers), b_.CreateVectorSplat(lanes_, stride));
+}
+
+Value* Emitter::splat(Value* value) { return b_.CreateVectorSplat(lanes_, value); }
+
+Value* Emitter::positions(Value* first) {
+  std::vector<std::uint64_t> numbers(lanes_);
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  return b_.CreateAdd(splat(first), llvm::ConstantDataVector::get(b_.getContext(), numbers));
+}
+
+void Emitter::stream(DType dtype, Value* value, Value* pointer) {
+  const std::uint64_t bytes = size_of(dtype) * lanes_;
+  llvm::StoreInst* store =
+      b_.CreateAlignedStore(to_memory(dtype, value), pointer, llvm::Align(std::min<std::uint64_t>(bytes, 64)));
+  auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), one));
+}
+
+void Emitter::turn_tile(DType dtype, Value* from, Value* stride, Value* to) {
+  // Elements are moved whole, whatever they hold.
+  const std::size_t size = size_of(dtype);
+  Type* vector = FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(size) * 8), lanes_);
+  std::vector<Value*> lines;
+  for (unsigned i = 0; i < lanes_; ++i) {
+    lines.push_back(b_.CreateAlignedLoad(vector, from, llvm::Align(size_of(real_type(dtype)))));
+    from = b_.CreatePtrAdd(from, stride);
+  }
+  // Each round exchanges the off-diagonal halves of squares of twice the distance.
+  for (unsigned distance = lanes_ / 2; distance > 0; distance /= 2) {
+    std::vector<int> low(lanes_), high(lanes_);
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      const bool second = (lane & distance) != 0;
+      low[lane] = static_cast<int>(second ? lanes_ + lane - distance : lane);
+      high[lane] = static_cast<int>(second ? lanes_ + lane : lane + distance);
+    }
+    for (unsigned i = 0; i < lanes_; ++i) {
+      if ((i & distance) != 0) continue;
+      Value* a = lines[i];
+      Value* b = lines[i + distance];
+      lines[i] = b_.CreateShuffleVector(a, b, low);
+      lines[i + distance] = b_.CreateShuffleVector(a, b, high);
+    }
+  }
+  for (unsigned i = 0; i < lanes_; ++i) {
+    b_.CreateAlignedStore(lines[i], b_.CreateConstGEP1_64(b_.getInt8Ty(), to, i * lanes_ * size), llvm::Align(size));
+  }
+}
+
+Value* Emitter::local(std::uint64_t bytes) {
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::AllocaInst* memory = at_entry.CreateAlloca(at_entry.getInt8Ty(), at_entry.getInt64(bytes));
+  memory->setAlignment(llvm::Align(64));
+  return memory;
+}
+
+Value* Emitter::shift_down(DType dtype, Value* value, unsigned distance) {
+  std::vector<int> order(lanes_ * parts(dtype), llvm::PoisonMaskElem);
+  for (unsigned i = 0; i < distance * parts(dtype); ++i) order[i] = static_cast<int>(i + distance * parts(dtype));
+  return b_.CreateShuffleVector(value, order);
+}
+
+Value* Emitter::select(DType dtype, Value* mask, Value* a, Value* b) {
+  return b_.CreateSelect(widened(dtype, mask), a, b);
+}
+
+Value* Emitter::number(DType dtype, double value) {
+  if (is_floating(dtype) || is_complex(dtype)) return llvm::ConstantFP::get(type(dtype), value);
+  return llvm::ConstantInt::get(type(dtype), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,355 @@
+// Compiling with LLVM and loading what comes out. Each call has a context and a target machine of its own.
+#include "backends/cpu/code/jit.h"
+
+#include "backends/cpu/code/codegen.h"
+#include "backends/cpu/code/loop_symbols.h"
+#include "backends/cpu/math/math.h"
+#include "base/fail.h"
+
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/RuntimeDyld.h>
+#include <llvm/ExecutionEngine/SectionMemoryManager.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace lento::cpu {
+
+namespace {
+
+const char* triple_of(Isa isa) { return isa == Isa::neon ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu"; }
+
+/// Ops whose result takes tens of cycles.
+bool is_slow(const Instruction& i) {
+  return i.kind == Instruction::Kind::compute && is_floating(i.dtype) &&
+         (has_math(i.op) || i.op == Op::divide || i.op == Op::sqrt);
+}
+
+/// Copying a tile costs less than gathering its elements where the element is not much work itself.
+bool wants_tiles(const Kernel& kernel) {
+  constexpr std::size_t kMostInstructions = 16;
+  constexpr std::int64_t kMostTiles = 3;
+  if (kernel.dims < 2 || kernel.body.size() > kMostInstructions) return false;
+  const auto crossed = [](const KernelOperandInfo& operand) {
+    return !operand.output && operand.inner == InnerStride::any;
+  };
+  const auto tiles = std::count_if(kernel.operands.begin(), kernel.operands.end(), crossed);
+  return tiles > 0 && tiles <= kMostTiles &&
+         std::none_of(kernel.operands.begin(), kernel.operands.end(), [&](const KernelOperandInfo& operand) {
+           return crossed(operand) && operand.dtype == DType::complex128;
+         });
+}
+
+CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
+  const bool careful = tier == Tier::one;
+  const bool map = kernel.form == LoopForm::map;
+  CodeStyle style;
+  style.x86 = isa != Isa::neon;
+  // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
+  style.compact = !careful && isa == Isa::avx512;
+  style.tiles = careful && map && wants_tiles(kernel);
+  style.stages = careful && map && !style.tiles;
+  style.stream = careful && map && style.x86 &&
+                 std::all_of(kernel.operands.begin(), kernel.operands.end(), [](const KernelOperandInfo& operand) {
+                   return !operand.output || operand.inner == InnerStride::one;
+                 });
+  // A register of float32, and two where columns are walked down, so that each step reads whole lines of the cache, and
+  // where there is much waiting for results, so that there is something to do meanwhile.
+  const bool waits = careful && map && !style.tiles && std::any_of(kernel.body.begin(), kernel.body.end(), is_slow);
+  style.lanes = (isa == Isa::avx512 ? 16U : 8U) * (kernel.form == LoopForm::column || waits ? 2U : 1U);
+  return style;
+}
+
+const llvm::Target& target_of(Isa isa) {
+  static const bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  std::string message;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple_of(isa), message);
+  if (found == nullptr) fail<BackendError>("cpu: LLVM has no code generator for {}: {}", triple_of(isa), message);
+  return *found;
+}
+
+/// A level rather than this very processor: object code is kept, and machines that share it differ.
+const char* processor_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx2:
+      return "x86-64-v3";
+    case Isa::avx512:
+      return "x86-64-v4";
+    case Isa::neon:
+      return "generic";
+  }
+  return "";
+}
+
+const char* features_of(Isa isa) { return isa == Isa::avx512 ? "-prefer-256-bit" : ""; }
+
+std::unique_ptr<llvm::TargetMachine> make_machine(Tier tier, Isa isa) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // the same bits, fused into one kernel or not
+  const auto level = tier == Tier::zero ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target_of(isa).createTargetMachine(triple_of(isa), processor_of(isa), features_of(isa), options,
+                                         llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
+  if (machine == nullptr) fail<BackendError>("cpu: LLVM cannot generate code for {}", processor_of(isa));
+  return machine;
+}
+
+/// A module with the kernel's function, and all it lives in.
+struct Compilation {
+  llvm::LLVMContext context;
+  llvm::Module module{"kernel", context};
+
+  Compilation(const Kernel& kernel, Tier tier, Isa isa) { generate(module, kernel, style_of(kernel, tier, isa)); }
+
+  void emit(Tier tier, Isa isa, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
+    const std::unique_ptr<llvm::TargetMachine> machine = make_machine(tier, isa);
+    module.setDataLayout(machine->createDataLayout());
+    module.setTargetTriple(triple_of(isa));
+    llvm::legacy::PassManager passes;
+    if (tier == Tier::one) {
+      // Without it the first pass that asks makes one that knows of no masked loads and stores.
+      passes.add(llvm::createTargetTransformInfoWrapperPass(machine->getTargetIRAnalysis()));
+      passes.add(llvm::createEarlyCSEPass());
+      passes.add(llvm::createInstructionCombiningPass());
+      passes.add(llvm::createCFGSimplificationPass());
+    }
+    // Whatever the verifier of machine code would find is our bug and not worth its time in every compile.
+    if (machine->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
+      fail<BackendError>("cpu: LLVM cannot write this kind of file");
+    }
+    passes.run(module);
+  }
+};
+
+/// Finds what object code refers to, among the functions of this library alone.
+class Resolver final : public llvm::LegacyJITSymbolResolver {
+ public:
+  llvm::JITSymbol findSymbol(const std::string& name) override {
+    return llvm::JITSymbol(reinterpret_cast<std::uintptr_t>(find_symbol(name)), llvm::JITSymbolFlags::Exported);
+  }
+  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
+};
+
+/// Counts what it hands out.
+class Memory final : public llvm::SectionMemoryManager {
+ public:
+  std::size_t bytes = 0;
+  std::uint8_t* allocateCodeSection(std::uintptr_t size, unsigned alignment, unsigned id,
+                                    llvm::StringRef name) override {
+    bytes += size;
+    return SectionMemoryManager::allocateCodeSection(size, alignment, id, name);
+  }
+  std::uint8_t* allocateDataSection(std::uintptr_t size, unsigned alignment, unsigned id, llvm::StringRef name,
+                                    bool read_only) override {
+    bytes += size;
+    return SectionMemoryManager::allocateDataSection(size, alignment, id, name, read_only);
+  }
+};
+
+}  // namespace
+
+Isa host_isa() {
+  if (__builtin_cpu_supports("x86-64-v4")) return Isa::avx512;
+  if (__builtin_cpu_supports("x86-64-v3")) return Isa::avx2;
+  fail<BackendError>("cpu: this processor has no AVX2, which generated code needs");
+}
+
+struct KernelCode::Loaded {
+  LoopForm form = LoopForm::map;
+  std::size_t dims = 0;
+  std::vector<std::int64_t> element_bytes;  // one an operand
+  std::vector<std::size_t> outputs;         // operands
+  Memory memory;
+  void (*entry)(const CallFrame*) = nullptr;
+
+  /// In bytes.
+  std::int64_t stride(const KernelArguments& arguments, std::size_t operand, std::size_t dimension) const {
+    return arguments.strides[operand * dims + dimension] * element_bytes[operand];
+  }
+
+  /// Moves addresses to the point of the outer dimensions whose number is `row`.
+  void move_to(std::byte** addresses, const KernelArguments& arguments, std::int64_t row,
+               std::int64_t* position) const {
+    for (std::size_t d = dims - (form == LoopForm::column ? 2 : 1); d-- > 0;) {
+      position[d] = row % arguments.sizes[d];
+      row /= arguments.sizes[d];
+      for (std::size_t j = 0; j < element_bytes.size(); ++j) addresses[j] += position[d] * stride(arguments, j, d);
+    }
+  }
+
+  /// Whether all rows of all outputs begin at lines of the cache.
+  bool can_stream(std::byte* const* addresses, const KernelArguments& arguments) const {
+    constexpr std::uintptr_t kLine = 64;
+    return std::all_of(outputs.begin(), outputs.end(), [&](std::size_t j) {
+      std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(addresses[j]);
+      for (std::size_t d = 0; d + 1 < dims; ++d) bits |= static_cast<std::uintptr_t>(stride(arguments, j, d));
+      return bits % kLine == 0;
+    });
+  }
+};
+
+KernelCode::KernelCode(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+KernelCode::~KernelCode() = default;
+
+std::size_t KernelCode::code_bytes() const { return loaded_->memory.bytes; }
+
+/// Strides and addresses for one call; a body of kMaxKernelBody instructions can use no more operands than that.
+struct KernelCode::Frame {
+  CallFrame frame{};
+  std::byte* addresses[kMaxKernelBody];
+  std::int64_t strides[3][kMaxKernelBody];
+};
+
+/// What all calls with these arguments have in common, standing at the first point of the outer dimensions.
+void KernelCode::prepare(Frame& to, const KernelArguments& arguments, std::int64_t inner_begin) const {
+  const Loaded& code = *loaded_;
+  const std::size_t inside = code.form == LoopForm::column ? 2 : 1;
+  const std::size_t outer = code.dims - inside;
+  CallFrame& frame = to.frame;
+  frame.numbers = static_cast<const std::byte*>(arguments.numbers);
+  frame.picked = arguments.picked;
+  frame.addresses = to.addresses;
+  frame.row_strides = to.strides[0];
+  frame.inner_strides = to.strides[1];
+  frame.reduced_strides = to.strides[2];
+  frame.rows = 1;
+  frame.count = arguments.sizes[code.dims - 1];
+  frame.reduced_end = arguments.sizes[code.dims - inside];
+  frame.end_pass = std::numeric_limits<std::int64_t>::max();
+  frame.store_rows = 1;
+  for (std::size_t j = 0; j < code.element_bytes.size(); ++j) {
+    to.strides[0][j] = outer > 0 ? code.stride(arguments, j, outer - 1) : 0;
+    to.strides[1][j] = code.stride(arguments, j, code.dims - 1);
+    to.strides[2][j] = inside == 2 ? code.stride(arguments, j, code.dims - 2) : 0;
+    to.addresses[j] = static_cast<std::byte*>(arguments.addresses[j]) + inner_begin * to.strides[1][j];
+  }
+}
+
+void KernelCode::run(const KernelArguments& arguments, const KernelRange& range, bool stream) const {
+  const Loaded& code = *loaded_;
+  const std::size_t operands = code.element_bytes.size();
+  const std::size_t outer = code.dims - (code.form == LoopForm::column ? 2 : 1);
+  std::int64_t left = range.end - range.begin;
+  const bool by_rows = code.form == LoopForm::row;
+  if (left <= 0 || (!by_rows && range.inner_end <= range.inner_begin)) return;
+  Frame whole;
+  prepare(whole, arguments, by_rows ? 0 : range.inner_begin);
+  CallFrame& frame = whole.frame;
+  if (!by_rows) frame.count = range.inner_end - range.inner_begin;
+  std::int64_t position[kMaxKernelDims] = {};
+  code.move_to(whole.addresses, arguments, range.begin, position);
+  frame.stream = stream && code.can_stream(whole.addresses, arguments) ? 1 : 0;
+  if (outer == 0) {
+    code.entry(&frame);
+    return;
+  }
+  const std::size_t last = outer - 1;
+  while (true) {
+    frame.rows = std::min(left, arguments.sizes[last] - position[last]);
+    code.entry(&frame);
+    left -= frame.rows;
+    if (left == 0) return;
+    // On to the next row of rows: back to the start of the last dimension, and one further in those before it.
+    for (std::size_t j = 0; j < operands; ++j) whole.addresses[j] -= position[last] * whole.strides[0][j];
+    position[last] = 0;
+    for (std::size_t d = last; d-- > 0;) {
+      const bool carry = ++position[d] == arguments.sizes[d];
+      const std::int64_t moved = carry ? 1 - arguments.sizes[d] : 1;
+      for (std::size_t j = 0; j < operands; ++j) whole.addresses[j] += moved * code.stride(arguments, j, d);
+      if (!carry) break;
+      position[d] = 0;
+    }
+  }
+}
+
+void KernelCode::run_part(const KernelArguments& arguments, const KernelPart& part) const {
+  Frame whole;
+  prepare(whole, arguments, 0);
+  std::int64_t position[kMaxKernelDims] = {};
+  loaded_->move_to(whole.addresses, arguments, part.row, position);
+  CallFrame& frame = whole.frame;
+  frame.reduced_begin = part.begin;
+  frame.reduced_end = part.end;
+  frame.first_pass = part.first_pass;
+  frame.end_pass = part.end_pass;
+  frame.store_rows = part.store_rows ? 1 : 0;
+  frame.results = part.results;
+  frame.result_stride = part.result_stride;
+  loaded_->entry(&frame);
+}
+
+std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return std::vector<std::byte>(begin, begin + bytes.size());
+}
+
+std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object) {
+  target_of(host_isa());
+  auto loaded = std::make_unique<KernelCode::Loaded>();
+  loaded->form = kernel.form;
+  loaded->dims = kernel.dims;
+  for (const KernelOperandInfo& operand : kernel.operands) {
+    if (operand.output) loaded->outputs.push_back(loaded->element_bytes.size());
+    loaded->element_bytes.push_back(static_cast<std::int64_t>(size_of(operand.dtype)));
+  }
+  const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char*>(object.data()), object.size()),
+                                     "kernel");
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file) fail<BackendError>("cpu: object code is damaged: {}", llvm::toString(file.takeError()));
+  Resolver resolver;
+  llvm::RuntimeDyld linker(loaded->memory, resolver);
+  linker.loadObject(**file);
+  linker.resolveRelocations();
+  const std::uint64_t entry = linker.getSymbol(kEntryName).getAddress();
+  if (linker.hasError()) fail<BackendError>("cpu: object code does not load: {}", linker.getErrorString().str());
+  if (entry == 0) fail<BackendError>("cpu: object code has no kernel in it");
+  std::string message;
+  if (loaded->memory.finalizeMemory(&message)) fail<BackendError>("cpu: no memory for code: {}", message);
+  loaded->entry = reinterpret_cast<void (*)(const CallFrame*)>(entry);
+  return std::shared_ptr<const KernelCode>(new KernelCode(std::move(loaded)));
+}
+
+std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa) {
+  return load_object(kernel, compile_object(kernel, tier, isa));
+}
+
+std::string code_target(Isa isa) {
+  return fmt::format("LLVM {} {} {} {}", LLVM_VERSION_STRING, triple_of(isa), processor_of(isa), features_of(isa));
+}
+
+std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  Compilation(kernel, tier, isa).module.print(out, nullptr);
+  return text;
+}
+
+std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa) {
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream out(text);
+  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::AssemblyFile, out);
+  return std::string(text.begin(), text.end());
+}
+
+}  // namespace lento::cpu

@@ -1,0 +1,89 @@
+// Matrix products on the CPU, as a step of a program: planned once, run many times, on any thread.
+//
+//   float32           oneDNN's gemm; small ones and vectors OpenBLAS, whose calls cost less
+//   float64, complex  OpenBLAS
+//   bfloat16          oneDNN where the processor has instructions for it (which take subnormal elements as zero),
+//                     else as float16
+//   float16           converted tile by tile to float32 and rounded once
+//   integers, bool    plain loops; exact
+//
+// Floating sums are accumulated in the element type (halves: in float32), not wider as in the reference backend; the
+// error of an element is bounded by k * eps * |A| @ |B|. Work is cut into tiles of the result by shape alone and every
+// tile is computed by one thread, so the bits depend on neither the number of threads nor what else runs.
+#pragma once
+
+#include <lento/dtype.h>
+#include <lento/ints.h>
+
+#include "backends/cpu/libraries/onednn.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace lento::cpu {
+
+/// How the matrices of an operand lie in memory; in elements, may be 0 (repeated) or negative.
+struct MatrixStrides {
+  Ints batch;  // one a batch axis
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+};
+
+/// c[..., i, j] = sum over l of a[..., i, l] * b[..., l, j]; c is contiguous.
+struct MatmulProblem {
+  DType dtype = DType::float32;
+  Ints batch;  // the batch axes of the result
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  MatrixStrides a;  // m × k
+  MatrixStrides b;  // k × n
+
+  /// Contiguous operands of these shapes, whose batch axes broadcast. An operand that is transposed in memory is had by
+  /// swapping its row and column strides.
+  static MatmulProblem of(DType dtype, const Shape& a, const Shape& b);
+};
+
+class MatmulPlan {
+ public:
+  /// Null when the problem is beyond the libraries (an extent of 2^31 and more): the reference backend does it.
+  static std::unique_ptr<const MatmulPlan> make(const MatmulProblem& problem);
+
+  /// The operands start at `a`, `b` and `c`; c overlaps neither. Thread-safe. Throws MemoryError.
+  void run(const void* a, const void* b, void* c) const;
+
+  /// Multiplications of a run, for estimates.
+  double products() const;
+
+ private:
+  /// Where in memory a tile's operand is, and how.
+  struct Side {
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+    bool transposed = false;  // a column's elements are neighbours, not a row's
+    bool direct = true;       // libraries read it as it lies; else it is copied first
+  };
+  enum class Method : std::uint8_t { zeros, gemm, small_gemm, converted, primitive, plain };
+
+  struct Tile;
+
+  explicit MatmulPlan(const MatmulProblem& problem);
+  static Side side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns);
+  void choose_tiles();
+  bool make_primitives();
+  void run_tile(const Tile& tile) const;
+  void run_converted(const Tile& tile) const;
+
+  MatmulProblem problem_;
+  Method method_ = Method::gemm;
+  Side a_;
+  Side b_;
+  std::int64_t batch_count_ = 1;
+  std::int64_t tile_m_ = 0;  // the last tile may be smaller
+  std::int64_t tile_n_ = 0;
+  std::int64_t tiles_m_ = 1;
+  std::int64_t tiles_n_ = 1;
+  std::shared_ptr<const MatmulPrimitive> primitives_[2][2];  // [last tile along m][last tile along n]
+};
+
+}  // namespace lento::cpu

@@ -1,0 +1,360 @@
+#include "backends/cpu/libraries/onednn.h"
+
+#include "backends/cpu/arena.h"
+#include "backends/cpu/libraries/library_calls.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "base/fork.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace lento::cpu {
+
+namespace {
+
+using Key = std::vector<std::int64_t>;
+
+/// The least recently used primitive goes when there are more than this.
+constexpr std::size_t kMostPrimitives = 1024;
+
+class PrimitiveCache {
+ public:
+  /// What is kept under `key`, or else what `make` returns, which is kept unless null. Two threads may make the same
+  /// one; the first is kept.
+  template <class T, class Make>
+  std::shared_ptr<const T> get(const Key& key, Make make) {
+    if (std::shared_ptr<const void> found = find(key)) return std::static_pointer_cast<const T>(found);
+    std::shared_ptr<const T> made = make();
+    if (made == nullptr) return nullptr;
+    count(made_);
+    return std::static_pointer_cast<const T>(keep(key, made));
+  }
+
+  std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
+  static PrimitiveCache& instance() {
+    static auto* cache = [] {
+      auto* made = new PrimitiveCache;  // lives as long as the process
+      lock_while_forking(made->mutex_, ForkOrder::memory);
+      return made;
+    }();
+    return *cache;
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const void> primitive;
+    std::list<const Key*>::iterator age;
+  };
+
+  std::shared_ptr<const void> find(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    const auto it = entries_.find(key);
+    if (it == entries_.end()) return nullptr;
+    ages_.splice(ages_.end(), ages_, it->second.age);
+    return it->second.primitive;
+  }
+
+  std::shared_ptr<const void> keep(const Key& key, std::shared_ptr<const void> primitive) {
+    std::shared_ptr<const void> dropped;  // destroyed without the lock
+    const std::lock_guard lock(mutex_);
+    const auto [it, is_new] = entries_.try_emplace(key, Entry{std::move(primitive), {}});
+    if (is_new) {
+      it->second.age = ages_.insert(ages_.end(), &it->first);
+      if (entries_.size() > kMostPrimitives) {
+        const auto oldest = entries_.find(*ages_.front());
+        ages_.pop_front();
+        dropped = std::move(oldest->second.primitive);
+        entries_.erase(oldest);
+      }
+    }
+    return it->second.primitive;
+  }
+
+  const CounterId made_ = counter_id("kernel.primitive");
+  std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+  std::list<const Key*> ages_;  // the one used longest ago first
+};
+// Before there are threads: a fork in the middle of making it would leave the child with half of it.
+[[maybe_unused]] const PrimitiveCache& made_at_start = PrimitiveCache::instance();
+
+struct Library {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};  // on the CPU it has no state: all threads share it
+
+  Library() {
+    dnnl::set_primitive_cache_capacity(0);  // ours keeps them
+    // A first primitive, by one thread, makes what oneDNN keeps in static variables.
+    const dnnl::memory::desc matrix({1, 1}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, 1});
+    const dnnl::matmul::primitive_desc desc({matrix, matrix, matrix}, engine);
+    const dnnl::matmul first(desc);
+    wait_for_calls_at_exit();
+  }
+};
+
+Library& library() {
+  static auto* one = new Library;  // lives as long as the process
+  return *one;
+}
+
+dnnl::engine& engine() { return library().engine; }
+dnnl::stream& stream() { return library().stream; }
+
+dnnl::memory::dims dims_of(const Ints& list) { return {list.begin(), list.end()}; }
+
+dnnl::memory::data_type type_of(DType dtype) {
+  return dtype == DType::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+dnnl::memory::desc describe(const OperandLayout& operand) {
+  return {dims_of(operand.dims), type_of(operand.dtype), dims_of(operand.strides)};
+}
+
+/// The same operand, in the order oneDNN likes best.
+dnnl::memory::desc any_order(const OperandLayout& operand) {
+  return {dims_of(operand.dims), type_of(operand.dtype), dnnl::memory::format_tag::any};
+}
+
+void append(Key& key, const Ints& list) {
+  key.push_back(static_cast<std::int64_t>(list.size()));
+  key.insert(key.end(), list.begin(), list.end());
+}
+void append(Key& key, const OperandLayout& operand) {
+  key.push_back(static_cast<std::int64_t>(operand.dtype));
+  append(key, operand.dims);
+  append(key, operand.strides);
+}
+
+/// The attributes of all primitives: their scratch memory is ours, since the library's belongs to one thread.
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+/// oneDNN's own plain loops are no faster than the reference backend's, and less exact.
+bool is_plain_loop(const char* implementation) { return std::string_view(implementation).starts_with("ref"); }
+
+dnnl::memory memory_at(const dnnl::memory::desc& desc, const void* data) {
+  return {desc, engine(), const_cast<void*>(data)};
+}
+
+void execute(const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
+             const dnnl::memory::desc& scratch_desc) {
+  const Scratch scratch(scratch_desc.get_size());
+  arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_at(scratch_desc, scratch.data()));
+  primitive.execute(stream(), arguments);
+}
+
+class Matmul final : public MatmulPrimitive {
+ public:
+  Matmul(const OperandLayout& a, const OperandLayout& b, const OperandLayout& c)
+      : desc_({describe(a), describe(b), describe(c)}, attributes(), engine()), primitive_(desc_) {}
+
+  bool is_fast() const { return !is_plain_loop(desc_.impl_info_str()); }
+
+  void run(const void* a, const void* b, void* c) const override {
+    const OneThread one;
+    execute(primitive_,
+            {{DNNL_ARG_SRC, memory_at(desc_.src_desc(), a)},
+             {DNNL_ARG_WEIGHTS, memory_at(desc_.weights_desc(), b)},
+             {DNNL_ARG_DST, memory_at(desc_.dst_desc(), c)}},
+            desc_.scratchpad_desc());
+  }
+
+ private:
+  dnnl::matmul::primitive_desc desc_;
+  dnnl::matmul primitive_;
+};
+
+/// An operand between the order it has in memory and the one it is computed in.
+class Reordered {
+ public:
+  Reordered(const dnnl::memory::desc& own, const dnnl::memory::desc& computed, bool is_result)
+      : own_(own), computed_(computed) {
+    if (own_ == computed_) return;
+    desc_.emplace(engine(), is_result ? computed_ : own_, engine(), is_result ? own_ : computed_, attributes());
+    reorder_.emplace(*desc_);
+  }
+
+  bool needed() const { return reorder_.has_value(); }
+  const dnnl::memory::desc& computed() const { return computed_; }
+  std::size_t computed_bytes() const { return needed() ? computed_.get_size() : 0; }
+
+  /// From memory into the order computed in, or back for a result.
+  void run(const void* from, void* to) const {
+    const bool back = desc_->src_desc() == computed_;
+    execute(*reorder_,
+            {{DNNL_ARG_FROM, memory_at(back ? computed_ : own_, from)},
+             {DNNL_ARG_TO, memory_at(back ? own_ : computed_, to)}},
+            desc_->scratchpad_desc());
+  }
+
+ private:
+  dnnl::memory::desc own_;
+  dnnl::memory::desc computed_;
+  std::optional<dnnl::reorder::primitive_desc> desc_;
+  std::optional<dnnl::reorder> reorder_;
+};
+
+/// What differs between the three directions.
+struct Direction {
+  dnnl::primitive primitive;
+  dnnl::memory::desc x, weight, y, scratch;
+  bool is_fast;
+};
+
+Direction make_direction(const ConvolutionLayout& layout) {
+  const auto desc = [&](const OperandLayout& operand) {
+    return layout.in_place ? describe(operand) : any_order(operand);
+  };
+  const dnnl::memory::desc x = desc(layout.x), weight = desc(layout.weight), y = desc(layout.y);
+  const dnnl::memory::dims stride = dims_of(layout.stride);
+  const dnnl::memory::dims low = dims_of(layout.padding_low), high = dims_of(layout.padding_high);
+  dnnl::memory::dims gaps = dims_of(layout.dilation);
+  for (dnnl::memory::dim& gap : gaps) gap -= 1;  // oneDNN counts the elements left out
+  const auto direct = dnnl::algorithm::convolution_direct;
+  // The backward directions want to see the forward one they belong to.
+  const auto forward_kind =
+      layout.kind == ConvolutionKind::forward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+  const dnnl::convolution_forward::primitive_desc forward({forward_kind, direct, x, weight, y, stride, gaps, low, high},
+                                                          attributes(), engine());
+  if (layout.kind == ConvolutionKind::forward) {
+    return {dnnl::convolution_forward(forward),
+            forward.src_desc(),
+            forward.weights_desc(),
+            forward.dst_desc(),
+            forward.scratchpad_desc(),
+            !is_plain_loop(forward.impl_info_str())};
+  }
+  if (layout.kind == ConvolutionKind::input_grad) {
+    const dnnl::convolution_backward_data::primitive_desc pd({direct, x, weight, y, stride, gaps, low, high},
+                                                             attributes(), engine(), forward);
+    return {dnnl::convolution_backward_data(pd),
+            pd.diff_src_desc(),
+            pd.weights_desc(),
+            pd.diff_dst_desc(),
+            pd.scratchpad_desc(),
+            !is_plain_loop(pd.impl_info_str())};
+  }
+  const dnnl::convolution_backward_weights::primitive_desc pd({direct, x, weight, y, stride, gaps, low, high},
+                                                              attributes(), engine(), forward);
+  return {dnnl::convolution_backward_weights(pd),
+          pd.src_desc(),
+          pd.diff_weights_desc(),
+          pd.diff_dst_desc(),
+          pd.scratchpad_desc(),
+          !is_plain_loop(pd.impl_info_str())};
+}
+
+class Convolution final : public ConvolutionPrimitive {
+ public:
+  explicit Convolution(const ConvolutionLayout& layout)
+      : kind_(layout.kind),
+        direction_(make_direction(layout)),
+        x_(describe(layout.x), direction_.x, kind_ == ConvolutionKind::input_grad),
+        weight_(describe(layout.weight), direction_.weight, kind_ == ConvolutionKind::weight_grad),
+        y_(describe(layout.y), direction_.y, kind_ == ConvolutionKind::forward) {}
+
+  bool is_fast() const { return direction_.is_fast; }
+
+  std::size_t prepared_weight_bytes() const override {
+    return kind_ == ConvolutionKind::weight_grad ? 0 : weight_.computed_bytes();
+  }
+  void prepare_weight(const void* weight, void* prepared) const override {
+    const OneThread one;
+    weight_.run(weight, prepared);
+  }
+
+  void run(void* x, void* weight, void* y) const override {
+    const OneThread one;
+    const Scratch own_x(x_.computed_bytes());
+    const Scratch own_y(y_.computed_bytes());
+    const Scratch own_weight(kind_ == ConvolutionKind::weight_grad ? weight_.computed_bytes() : 0);
+    if (x_.needed() && kind_ != ConvolutionKind::input_grad) x_.run(x, own_x.data());
+    if (y_.needed() && kind_ != ConvolutionKind::forward) y_.run(y, own_y.data());
+    const dnnl::memory at_x = memory_at(x_.computed(), x_.needed() ? own_x.data() : x);
+    const dnnl::memory at_y = memory_at(y_.computed(), y_.needed() ? own_y.data() : y);
+    const bool weight_moves = weight_.needed() && kind_ == ConvolutionKind::weight_grad;
+    const dnnl::memory at_weight = memory_at(weight_.computed(), weight_moves ? own_weight.data() : weight);
+    switch (kind_) {
+      case ConvolutionKind::forward:
+        execute(direction_.primitive, {{DNNL_ARG_SRC, at_x}, {DNNL_ARG_WEIGHTS, at_weight}, {DNNL_ARG_DST, at_y}},
+                direction_.scratch);
+        if (y_.needed()) y_.run(own_y.data(), y);
+        return;
+      case ConvolutionKind::input_grad:
+        execute(direction_.primitive,
+                {{DNNL_ARG_DIFF_DST, at_y}, {DNNL_ARG_WEIGHTS, at_weight}, {DNNL_ARG_DIFF_SRC, at_x}},
+                direction_.scratch);
+        if (x_.needed()) x_.run(own_x.data(), x);
+        return;
+      case ConvolutionKind::weight_grad:
+        execute(direction_.primitive,
+                {{DNNL_ARG_DIFF_DST, at_y}, {DNNL_ARG_SRC, at_x}, {DNNL_ARG_DIFF_WEIGHTS, at_weight}},
+                direction_.scratch);
+        if (weight_moves) weight_.run(own_weight.data(), weight);
+        return;
+    }
+  }
+
+ private:
+  ConvolutionKind kind_;
+  Direction direction_;
+  Reordered x_;
+  Reordered weight_;
+  Reordered y_;
+};
+
+/// Null when oneDNN refuses, or has only plain loops.
+template <class T, class... Args>
+std::shared_ptr<const T> make_fast(const Args&... args) {
+  try {
+    const OneThread one;
+    auto made = std::make_shared<const T>(args...);
+    return made->is_fast() ? made : nullptr;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) fail<MemoryError>("oneDNN has no memory for a primitive");
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+bool has_bfloat16_products() {
+  static const bool has = [] {
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+  }();
+  return has;
+}
+
+std::shared_ptr<const MatmulPrimitive> MatmulPrimitive::get(const OperandLayout& a, const OperandLayout& b,
+                                                            const OperandLayout& c) {
+  Key key{-1};
+  for (const OperandLayout* operand : {&a, &b, &c}) append(key, *operand);
+  return PrimitiveCache::instance().get<MatmulPrimitive>(key, [&] { return make_fast<Matmul>(a, b, c); });
+}
+
+std::shared_ptr<const ConvolutionPrimitive> ConvolutionPrimitive::get(const ConvolutionLayout& layout) {
+  Key key{static_cast<std::int64_t>(layout.kind), layout.in_place ? 1 : 0};
+  for (const OperandLayout* operand : {&layout.x, &layout.weight, &layout.y}) append(key, *operand);
+  for (const Ints* list : {&layout.stride, &layout.padding_low, &layout.padding_high, &layout.dilation})
+    append(key, *list);
+  return PrimitiveCache::instance().get<ConvolutionPrimitive>(key, [&] { return make_fast<Convolution>(layout); });
+}
+
+std::size_t cached_primitives() { return PrimitiveCache::instance().size(); }
+
+}  // namespace lento::cpu

@@ -1,0 +1,113 @@
+// Which function serves which op.
+#include "backends/cpu/math/math.h"
+
+#include "backends/cpu/math/functions.h"
+
+namespace lento::cpu {
+namespace {
+
+using Unary = Real (*)(Real);
+using UnaryOn = Real (*)(Real, Accuracy);
+using BinaryOn = Real (*)(Real, Real, Accuracy);
+
+/// How an op is computed: `in_float` on floats when there is one, else `on` in doubles of the accuracy that is needed,
+/// except that `in_double`, when there is one, serves doubles.
+struct Function {
+  Unary in_float = nullptr;
+  Unary in_double = nullptr;
+  UnaryOn on = nullptr;
+  BinaryOn binary = nullptr;
+};
+
+Function function_of(Op op) {
+  switch (op) {
+    case Op::exp:
+      return {.in_float = exp_float, .on = exp};
+    case Op::expm1:
+      return {.on = expm1};
+    case Op::log:
+      return {.in_float = log_float, .on = log};
+    case Op::log1p:
+      return {.on = log1p};
+    case Op::log2:
+      return {.on = log2};
+    case Op::log10:
+      return {.on = log10};
+    case Op::sin:
+      return {.in_float = sin_float, .in_double = sin};
+    case Op::cos:
+      return {.in_float = cos_float, .in_double = cos};
+    case Op::tan:
+      return {.on = tan};
+    case Op::asin:
+      return {.on = asin};
+    case Op::acos:
+      return {.on = acos};
+    case Op::atan:
+      return {.on = atan};
+    case Op::sinh:
+      return {.on = sinh};
+    case Op::cosh:
+      return {.on = cosh};
+    case Op::tanh:
+      return {.in_float = tanh_float, .in_double = tanh};
+    case Op::asinh:
+      return {.on = asinh};
+    case Op::acosh:
+      return {.on = acosh};
+    case Op::atanh:
+      return {.on = atanh};
+    case Op::sigmoid:
+      return {.in_float = sigmoid_float, .in_double = sigmoid};
+    case Op::erf:
+      return {.in_float = erf_float, .in_double = erf};
+    case Op::erfc:
+      return {.on = erfc};
+    case Op::atan2:
+      return {.binary = atan2};
+    case Op::hypot:
+      return {.binary = hypot};
+    case Op::logaddexp:
+      return {.binary = logaddexp};
+    case Op::general_pow:
+      return {.binary = pow};
+    default:
+      return {};
+  }
+}
+
+Real apply(const Function& function, llvm::ArrayRef<Real> args, Accuracy accuracy) {
+  if (function.binary != nullptr) return function.binary(args[0], args[1], accuracy);
+  if (function.in_double != nullptr) return function.in_double(args[0]);
+  return function.on(args[0], accuracy);
+}
+
+}  // namespace
+
+bool has_math(Op op) {
+  const Function function = function_of(op);
+  return function.on != nullptr || function.binary != nullptr || function.in_double != nullptr;
+}
+
+llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm::Value*> args) {
+  if (!has_math(op)) return nullptr;
+  const Function function = function_of(op);
+  llvm::Type* type = args[0]->getType();
+  llvm::Type* element = type->getScalarType();
+  if (!element->isFloatTy() && !element->isDoubleTy()) return nullptr;
+
+  // The flags of whoever emits around this would break the exact sums.
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
+  builder.clearFastMathFlags();
+
+  llvm::SmallVector<Real, 2> values;
+  for (llvm::Value* arg : args) values.push_back({&builder, arg});
+  if (element->isDoubleTy()) return apply(function, values, Accuracy::full).value;
+  if (function.in_float != nullptr) return function.in_float(values[0]).value;
+
+  llvm::Type* wide = with_element(type, builder.getDoubleTy());
+  for (Real& value : values) value.value = builder.CreateFPExt(value.value, wide);
+  return builder.CreateFPTrunc(apply(function, values, Accuracy::brief).value, type);
+}
+
+}  // namespace lento::cpu
