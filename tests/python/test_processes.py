@@ -155,6 +155,7 @@ def test_e10_ctrl_c_ends_the_wait_for_closures_at_exit() -> None:
     """A closure that never ends keeps the process from ending until the user has had enough."""
     done = run_program("""
         import os, signal, sys, threading, lento
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job starts without
         main = threading.get_ident()
         def endless():
             while main in sys._current_frames():  # until the main thread runs no Python any more

@@ -10,6 +10,7 @@ import os, signal, sys, threading
 import lento
 from lento import _core
 _core._register_testing_devices()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job starts without
 def gated(n=3):
     return lento.asarray([1.0] * n, device="gated")
 def blocked(): ...
