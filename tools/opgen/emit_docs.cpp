@@ -57,6 +57,7 @@ void entry_text(std::string& out, const Entry& entry) {
   out += fmt::format("### {}\n\n", python_name(entry, entry.name));
   out += fmt::format("`{}{}`\n\n", entry.name, python_signature(entry, false));
   out += entry.doc + "\n\n";
+  if (!entry.example.empty()) out += fmt::format("```pycon\n{}\n```\n\n", entry.example);
   if (entry.has_dtype) out += fmt::format("- dtypes: {}\n", dtypes(entry.dtype));
   if (entry.results.size() > 1) out += fmt::format("- returns: `{}`\n", fmt::join(entry.results, "`, `"));
   if (entry.returns == Returns::list) out += "- returns: a tuple of tensors\n";

@@ -46,7 +46,8 @@ const char* kind_word(const ArgType& type) {
 /// x.reshape(2, 3) as well as x.reshape((2, 3)): the list of a method that no positional argument follows.
 bool variadic(const Entry& entry, std::size_t index) {
   const Arg& arg = entry.args[index];
-  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || arg.value ||
+  const bool has_value = arg.value && *arg.value != "null";
+  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || has_value ||
       arg.keyword_only)
     return false;
   return entry.args.size() == 2 || entry.args[2].keyword_only;
@@ -112,6 +113,7 @@ std::string docstring(const Entry& entry) {
   }
   if (entry.has_dtype) text += fmt::format("\nNotes\n-----\nDtypes: {}\n", entry.dtype.text);
   if (!entry.see.empty()) text += fmt::format("\nSee also\n--------\n{}\n", entry.see);
+  if (!entry.example.empty()) text += fmt::format("\nExamples\n--------\n{}\n", entry.example);
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

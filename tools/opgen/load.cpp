@@ -131,6 +131,7 @@ class Loader {
     static const std::vector<std::pair<std::string, Handler>> kKeys = {
         {"op", &Loader::read_op},
         {"doc", &Loader::read_doc},
+        {"example", &Loader::read_example},
         {"args", &Loader::read_args},
         {"family", &Loader::read_family},
         {"dtype", &Loader::read_dtype},
@@ -202,6 +203,15 @@ class Loader {
       while (!entry_.doc.empty() && entry_.doc.back() == '\n') entry_.doc.pop_back();
       if (entry_.doc.empty()) diagnostics_.error(doc->at, "'doc' is empty");
     }
+  }
+
+  void read_example(const YAML::Node& node) {
+    const auto example = scalar(node, "example");
+    if (!example) return;
+    entry_.example = example->value;
+    while (!entry_.example.empty() && entry_.example.back() == '\n') entry_.example.pop_back();
+    if (!entry_.example.starts_with(">>> "))
+      diagnostics_.error(example->at, "'example' is a dialogue with Python that starts with '>>> '");
   }
 
   void read_family(const YAML::Node& node) {

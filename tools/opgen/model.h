@@ -80,6 +80,7 @@ enum class Returns { tensor, named, list, boolean, integer, integers, dtype };
 struct Entry {
   std::string name;
   std::string doc;
+  std::string example;  ///< of calls in Python, as doctest runs them; empty: none
   std::vector<Arg> args;
   std::string family;
   std::string space;  ///< "" (lento), "linalg", "nn", …; "prim" for hidden primitives
