@@ -78,6 +78,7 @@ from ._scope import (
     scope as scope,
 )
 from .errors import (
+    AssignmentWarning as AssignmentWarning,
     BackendError as BackendError,
     DeviceError as DeviceError,
     DTypeError as DTypeError,
@@ -91,6 +92,7 @@ from . import (
     cache as cache,
     errors as errors,
     fft as fft,
+    lazy as lazy,
     linalg as linalg,
     metrics as metrics,
     nn as nn,

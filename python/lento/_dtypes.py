@@ -31,7 +31,11 @@ def _dtype_of(argument: Any) -> DType:
 
 
 class finfo:
-    """What a floating-point dtype can hold. For a complex dtype: of its parts."""
+    """What a floating-point dtype can hold. For a complex dtype: of its parts.
+
+    >>> lento.finfo(lento.float32).eps
+    1.1920928955078125e-07
+    """
 
     def __init__(self, type: Any) -> None:
         dtype = _dtype_of(type)
@@ -49,7 +53,11 @@ class finfo:
 
 
 class iinfo:
-    """What an integer dtype can hold."""
+    """What an integer dtype can hold.
+
+    >>> lento.iinfo("int8")
+    iinfo(min=-128, max=127, dtype=int8)
+    """
 
     def __init__(self, type: Any) -> None:
         dtype = _dtype_of(type)
@@ -65,7 +73,11 @@ class iinfo:
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
-    """The dtype that operands of these two dtypes are converted to."""
+    """The dtype that operands of these two dtypes are converted to.
+
+    >>> lento.promote_types(lento.int32, lento.float16)
+    lento.float16
+    """
     return _core.promote_types(as_dtype(type1), as_dtype(type2))
 
 
@@ -78,7 +90,11 @@ def _weak_kind(number: Any) -> str:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype of an operation on these tensors, dtypes and numbers. Numbers are weak."""
+    """The dtype of an operation on these tensors, dtypes and numbers. Numbers are weak.
+
+    >>> lento.result_type(lento.zeros(2, dtype=lento.float16), 1.5)
+    lento.float16
+    """
     if not arrays_and_dtypes:
         raise ValueError("result_type(): at least one argument is needed")
     strong: DType | None = None
@@ -102,7 +118,11 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether every value of one dtype survives as the other: promotion of both gives ``to``."""
+    """Whether every value of one dtype survives as the other: promotion of both gives ``to``.
+
+    >>> lento.can_cast(lento.int8, lento.int16), lento.can_cast(lento.float32, lento.int32)
+    (True, False)
+    """
     target = as_dtype(to)
     return _core.promote_types(_dtype_of(from_), target) is target
 
@@ -119,7 +139,11 @@ _KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind: a kind's name ("integral"), a dtype, or a tuple of these."""
+    """Whether a dtype is of a kind: a kind's name ("integral"), a dtype, or a tuple of these.
+
+    >>> lento.isdtype(lento.uint8, ("signed integer", "unsigned integer"))
+    True
+    """
     found = as_dtype(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(found, each) for each in kind)
@@ -131,7 +155,11 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
-    """The shape that tensors of these shapes broadcast to."""
+    """The shape that tensors of these shapes broadcast to.
+
+    >>> lento.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
     rows = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     result: list[int] = [1] * max((len(row) for row in rows), default=0)
     for row in rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _core
 
 
@@ -9,5 +11,5 @@ def dtype(name: str) -> _core.DType:
     return _core.as_dtype(name)
 
 
-def tensor(dtype: str, shape: tuple[int, ...], content: bytes) -> _core.Tensor:
+def tensor(dtype: str, shape: tuple[int, ...], content: Any) -> _core.Tensor:
     return _core._rebuild(dtype, shape, content)

@@ -2,6 +2,7 @@
 
 #include "classes.h"
 #include "convert.h"
+#include "creation.h"
 #include "gil.h"
 #include "source.h"
 #include "tensor_type.h"
@@ -31,6 +32,20 @@ std::size_t find(const Signature& signature, PyObject* name) {
     if (PyUnicode_Compare(parameters[i].interned, name) == 0) return i;
   }
   return parameters.size();
+}
+
+// NumPy's functions call methods of what is no NumPy array with NumPy's own arguments: np.std(x) calls
+// x.std(axis=None, dtype=None, out=None, ddof=0). None means nothing there, and ddof has another name here.
+bool means_nothing(PyObject* name, PyObject* value) {
+  return value == Py_None &&
+         (PyUnicode_CompareWithASCIIString(name, "out") == 0 || PyUnicode_CompareWithASCIIString(name, "dtype") == 0);
+}
+std::size_t find_by_numpy_name(const Signature& signature, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "ddof") != 0) return signature.parameters.size();
+  const auto found = std::ranges::find_if(signature.parameters, [](const Parameter& parameter) {
+    return std::string_view(parameter.name) == "correction";
+  });
+  return static_cast<std::size_t>(found - signature.parameters.begin());
 }
 
 // As Python words it: "f() missing 2 required positional arguments: 'x' and 'axis'".
@@ -112,7 +127,11 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
     const Py_ssize_t keywords = PyTuple_GET_SIZE(names);
     for (Py_ssize_t k = 0; k < keywords; ++k) {
       PyObject* name = PyTuple_GET_ITEM(names, k);
-      const std::size_t index = find(signature, name);
+      std::size_t index = find(signature, name);
+      if (index == parameters.size()) {
+        if (means_nothing(name, args[count + k])) continue;
+        index = find_by_numpy_name(signature, name);
+      }
       if (index == parameters.size()) {
         PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", signature.name, name);
         return false;
@@ -146,8 +165,14 @@ void Arguments::wrong_element(std::size_t index, const char* expected, PyObject*
         signature_->parameters[index].name, expected, at, Py_TYPE(element)->tp_name);
 }
 
+bool Arguments::convert_array(std::size_t index) const {
+  if (!is_numpy_array(slots_[index])) return false;
+  slots_[index] = converted_.emplace_back(wrap(as_tensor(slots_[index]))).get();
+  return true;
+}
+
 const Tensor& Arguments::tensor(std::size_t index) const {
-  if (!is_tensor(slots_[index])) wrong_type(index, "Tensor");
+  if (!is_tensor(slots_[index]) && !convert_array(index)) wrong_type(index, "Tensor");
   return tensor_of(slots_[index]);
 }
 
@@ -168,8 +193,8 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (!is_tensor(item)) wrong_element(index, "a sequence of tensors", item, i);
-    result.push_back(tensor_of(item));
+    if (!is_tensor(item) && !is_numpy_array(item)) wrong_element(index, "a sequence of tensors", item, i);
+    result.push_back(is_tensor(item) ? tensor_of(item) : as_tensor(item));
   }
   return result;
 }
@@ -182,6 +207,7 @@ std::optional<std::vector<Tensor>> Arguments::optional_tensors(std::size_t index
 Operand Arguments::operand(std::size_t index) const {
   if (is_tensor(slots_[index])) return Operand(tensor_of(slots_[index]));
   if (const auto scalar = to_scalar(slots_[index])) return Operand(*scalar);
+  if (convert_array(index)) return Operand(tensor_of(slots_[index]));
   wrong_type(index, "Tensor or a number");
 }
 

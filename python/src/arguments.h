@@ -40,9 +40,9 @@ namespace lento::python {
 
 /// What a parameter accepts, in the words of the catalogue. The name in brackets is the catalogue's.
 enum class Kind : std::uint8_t {
-  tensor,     ///< [Tensor] a lento.Tensor
+  tensor,     ///< [Tensor] a lento.Tensor, or a NumPy array, which becomes one
   tensors,    ///< [Tensor[]] a sequence of tensors; positionally also several tensors, one after the other
-  operand,    ///< [Operand] a tensor or a number
+  operand,    ///< [Operand] a tensor, a NumPy array or a number
   number,     ///< [number] bool, int, float, complex, a NumPy scalar or a tensor of one element
   numbers,    ///< [number[]] a sequence of numbers, or one number
   integer,    ///< [int] anything with __index__ except bool
@@ -96,7 +96,7 @@ struct Export {
 };
 
 /// The arguments of one call, distributed over the parameters of a signature. The references are borrowed, but for
-/// those that hold_tensors made; valid during the call.
+/// those that hold_tensors and NumPy arrays made; valid during the call.
 class Arguments {
  public:
   /// False, with a Python exception set, when arguments are missing, unexpected or given twice.
@@ -165,13 +165,16 @@ class Arguments {
  private:
   [[noreturn]] void wrong_type(std::size_t index, const char* expected) const;
   [[noreturn]] void wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const;
+  /// Puts a tensor in the place of a NumPy array; false when the argument is none.
+  bool convert_array(std::size_t index) const;
   bool absent(std::size_t index) const { return slots_[index] == nullptr; }
   bool absent_or_none(std::size_t index) const { return slots_[index] == nullptr || slots_[index] == Py_None; }
 
   Signature* signature_ = nullptr;
-  std::array<PyObject*, kMaxParameters> slots_;  ///< null where left out
-  std::span<PyObject* const> rest_;              ///< positional arguments taken by a `tensors` or variadic parameter …
-  std::size_t rest_index_ = kMaxParameters;      ///< … and that parameter's index
+  mutable std::array<PyObject*, kMaxParameters> slots_;  ///< null where left out
+  mutable std::vector<PyRef> converted_;                 ///< tensors that stand in slots_ for NumPy arrays
+  std::span<PyObject* const> rest_;          ///< positional arguments taken by a `tensors` or variadic parameter …
+  std::size_t rest_index_ = kMaxParameters;  ///< … and that parameter's index
 };
 
 using Body = PyObject* (*)(const Arguments&);

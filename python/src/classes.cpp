@@ -36,9 +36,43 @@ char kind_of(DType dtype) {
   return is_floating(dtype) ? 'f' : 'c';
 }
 
+// lento.float32 == "float32" == np.float32 == np.dtype("float32"): whatever names a dtype where one is asked for. A raw
+// slot, because `x.dtype == lento.float32` is asked often.
+PyObject* compare_dtypes(PyObject* self, PyObject* other, int operation) {
+  if (operation != Py_EQ && operation != Py_NE) return Py_NewRef(Py_NotImplemented);
+  bool equal = self == other;
+  if (!equal && Py_TYPE(other) != dtype_type) {
+    try {
+      const auto dtype = to_dtype(other);
+      if (!dtype) return Py_NewRef(Py_NotImplemented);
+      equal = *dtype == *dtype_value(self);
+    } catch (const PythonError&) {
+      PyErr_Clear();  // the name of nothing that Lento has
+    }
+  }
+  return PyBool_FromLong(equal == (operation == Py_EQ) ? 1 : 0);
+}
+
+// As its name's, which it is equal to.
+Py_hash_t hash_dtype(PyObject* self) {
+  const PyRef text(PyUnicode_FromString(std::string(name(*dtype_value(self))).c_str()));
+  return text ? PyObject_Hash(text.get()) : -1;
+}
+
+PyType_Slot dtype_slots[] = {
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_dtypes)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_dtype)},
+    {0, nullptr},
+};
+
 void bind_dtype(nb::module_& module) {
-  auto bound =
-      nb::class_<DTypeBox>(module, "DType", "An element type, such as lento.float32. There is one object for each.");
+  auto bound = nb::class_<DTypeBox>(module, "DType", nb::type_slots(dtype_slots),
+                                    "An element type, such as lento.float32. There is one object for each.\n\n"
+                                    "Equal to everything that names it where a dtype is asked for:\n\n"
+                                    "    >>> lento.float32 == \"float32\"\n"
+                                    "    True\n"
+                                    "    >>> (lento.float32.name, lento.float32.kind, lento.float32.itemsize)\n"
+                                    "    ('float32', 'f', 4)\n");
   bound.def_prop_ro(
            "name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
       .def_prop_ro(
@@ -46,6 +80,16 @@ void bind_dtype(nb::module_& module) {
           "'b', 'i', 'u', 'f' or 'c', as in NumPy.")
       .def_prop_ro(
           "itemsize", [](const DTypeBox& self) { return size_of(self.value); }, "Bytes of one element.")
+      .def_prop_ro(
+          "__numpy_dtype__",
+          [](const DTypeBox& self) {
+            const bool own_module = self.value == DType::bfloat16;
+            const nb::module_ module = nb::module_::import_(own_module ? "ml_dtypes" : "numpy");
+            const nb::object named =
+                own_module ? module.attr("bfloat16") : nb::object(nb::str(name(self.value).data()));
+            return nb::module_::import_("numpy").attr("dtype")(named);
+          },
+          "For NumPy, from 2.4 on: np.zeros(3, dtype=lento.float32).")
       .def("__repr__", [](const DTypeBox& self) { return "lento." + std::string(name(self.value)); })
       .def("__str__", [](const DTypeBox& self) { return std::string(name(self.value)); })
       .def("__reduce__", [](const DTypeBox& self) {

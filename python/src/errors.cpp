@@ -15,6 +15,7 @@ constexpr int kKindCount = static_cast<int>(ErrorKind::file) + 1;
 
 PyObject* base_class = nullptr;
 PyObject* sync_warning = nullptr;
+PyObject* assignment_warning = nullptr;
 std::array<PyObject*, kKindCount> classes = {};
 
 struct ClassSpec {
@@ -55,12 +56,33 @@ bool add_errors(PyObject* module) {
   sync_warning = PyErr_NewExceptionWithDoc("lento.errors.SyncWarning",
                                            "A read had to compute something first, under options(sync=\"warn\").",
                                            PyExc_RuntimeWarning, nullptr);
-  return sync_warning != nullptr && PyModule_AddObjectRef(module, "SyncWarning", sync_warning) == 0;
+  if (sync_warning == nullptr || PyModule_AddObjectRef(module, "SyncWarning", sync_warning) < 0) return false;
+  assignment_warning =
+      PyErr_NewExceptionWithDoc("lento.errors.AssignmentWarning",
+                                "An assignment to a part of a tensor that nobody holds: x[0][1] = v changes nothing.",
+                                PyExc_RuntimeWarning, nullptr);
+  return assignment_warning != nullptr && PyModule_AddObjectRef(module, "AssignmentWarning", assignment_warning) == 0;
 }
 
 PyObject* exception_class(ErrorKind kind) { return classes[static_cast<int>(kind)]; }
 
+namespace {
+
+// Who catches numpy.linalg.LinAlgError has imported NumPy: then what is raised is one of those, too. Borrowed.
+PyObject* linalg_error_class() {
+  static PyObject* both = nullptr;
+  if (both == nullptr && PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.linalg") != nullptr) {
+    const PyRef module(PyImport_ImportModule("lento._numpy_errors"));
+    both = module ? PyObject_GetAttrString(module.get(), "LinAlgError") : nullptr;
+    if (both == nullptr) PyErr_Clear();
+  }
+  return both != nullptr ? both : exception_class(ErrorKind::linalg);
+}
+
+}  // namespace
+
 PyObject* sync_warning_class() { return sync_warning; }
+PyObject* assignment_warning_class() { return assignment_warning; }
 
 PyObject* set_exception() noexcept {
   try {
@@ -70,7 +92,8 @@ PyObject* set_exception() noexcept {
   } catch (const ClosureError& error) {
     set_closure_error(error.what(), error.cause());
   } catch (const Error& error) {
-    PyErr_SetString(exception_class(error.kind()), error.what());
+    PyErr_SetString(error.kind() == ErrorKind::linalg ? linalg_error_class() : exception_class(error.kind()),
+                    error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -21,8 +21,9 @@ PyObject* set_exception() noexcept;
 /// The Python class raised for errors of this kind (borrowed).
 PyObject* exception_class(ErrorKind kind);
 
-/// lento.SyncWarning (borrowed).
+/// lento.SyncWarning and lento.AssignmentWarning (borrowed).
 PyObject* sync_warning_class();
+PyObject* assignment_warning_class();
 
 /// Throws PythonError when `object` is null (a failed C API call); else returns it.
 inline PyObject* checked(PyObject* object) {

@@ -66,6 +66,9 @@ void add_functions(PyObject* module, std::span<const Export> exports) {
 
 void add_generated_functions(PyObject* module) {
   for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
+  auto* type = reinterpret_cast<PyObject*>(tensor_type);
+  const PyRef conjugate = own(PyObject_GetAttrString(type, "conj"));
+  if (PyObject_SetAttrString(type, "conjugate", conjugate.get()) < 0) throw PythonError{};  // NumPy's other name
 }
 
 }  // namespace lento::python

@@ -68,10 +68,32 @@ const Export kExports[] = {
      "tensor.\n\n"
      "Numbers become bool, int64, float32 or complex64; arrays keep their dtype. The values are copied at once, so "
      "changing obj\n"
-     "later does not change the tensor."},
+     "later does not change the tensor.\n\n"
+     "    >>> lento.asarray([[1, 2], [3, 4]])\n"
+     "    tensor([[1, 2],\n"
+     "            [3, 4]])\n"
+     "    >>> lento.asarray([1, 2], dtype=\"float32\")\n"
+     "    tensor([1., 2.], dtype=float32)\n"},
 };
 
-nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::bytes& content) {
+/// The bytes of any object that has some: what was pickled may come back as whatever the unpickler was given.
+class ReadBytes {
+ public:
+  explicit ReadBytes(PyObject* object) {
+    if (PyObject_GetBuffer(object, &view_, PyBUF_SIMPLE) < 0) throw PythonError{};
+  }
+  ~ReadBytes() { PyBuffer_Release(&view_); }
+  ReadBytes(const ReadBytes&) = delete;
+  ReadBytes& operator=(const ReadBytes&) = delete;
+  const void* data() const { return view_.buf; }
+  std::size_t size() const { return static_cast<std::size_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::object& object) {
+  const ReadBytes content(object.ptr());
   Shape extents;
   for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
   const auto element = dtype_from_name(dtype);
@@ -87,7 +109,11 @@ void bind_engine(nb::module_& module) {
   module.def(
       "eval", &eval_tensors, nb::arg("tensors"),
       "Starts computing these tensors (also in lists and tuples). Returns before they are done; what fails while "
-      "running\nis raised by reading it.");
+      "running\nis raised by reading it.\n\n"
+      "    >>> x = lento.ones((3,)) * 2\n"
+      "    >>> lento.eval(x, [x + 1])\n"
+      "    >>> x.is_pending\n"
+      "    False\n");
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
   module.def("_rebuild", &rebuild);
   nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);

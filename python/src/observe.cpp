@@ -73,7 +73,9 @@ void bind_graphs(nb::module_& module) {
   module.def(
       "dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
       "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json', or what its backend makes of "
-      "it\n('backend'; compiles it). Computes nothing.");
+      "it\n('backend'; compiles it). Computes nothing.\n\n"
+      "    >>> print(lento.dump(lento.zeros((2,)) + 1, \"dot\").splitlines()[0])\n"
+      "    digraph lento {\n");
   module.def(
       "graph_key", &key_of, nb::arg("tensors"),
       "The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.\n\n"
@@ -256,7 +258,10 @@ void bind_memory(nb::module_& module) {
       "away.");
   module.def("live_tensors", &list_live_tensors,
              "Every tensor that is alive in any thread, oldest first: dicts with id, shape, dtype, state ('pending', "
-             "'running',\n'ready' or 'failed') and source.");
+             "'running',\n'ready' or 'failed') and source.\n\n"
+             "    >>> x = lento.ones((3,)) * 2\n"
+             "    >>> [entry[\"state\"] for entry in lento.live_tensors() if entry[\"id\"] == x.id]\n"
+             "    ['pending']\n");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // first, then plain floats and ints, and only then the rest of the numbers.
 #include "arguments.h"
 #include "convert.h"
+#include "creation.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -27,6 +28,22 @@ inline bool number_of(PyObject* object, Scalar& number) {
   return converted.has_value();
 }
 
+// `x + a` and `a + x` with a NumPy array: the array becomes a tensor beside the tensor, never the other way round.
+Tensor beside(const Tensor& x, PyObject* array) { return as_tensor(array, std::nullopt, x.device()); }
+
+template <BinaryFunction function>
+PyObject* binary_with_array(PyObject* left, PyObject* right, const Source& source) {
+  const bool tensor_first = is_tensor(left);
+  PyObject* array = tensor_first ? right : left;
+  if (!is_numpy_array(array)) return not_implemented();
+  const SourceScope scope(source);
+  const Tensor& x = tensor_of(tensor_first ? left : right);
+  const Tensor other = beside(x, array);
+  const Operand mine(x, source.unit, source.position);
+  const Operand theirs(other, source.unit, source.position);
+  return wrap(tensor_first ? function(mine, theirs) : function(theirs, mine));
+}
+
 template <BinaryFunction function>
 PyObject* binary(PyObject* left, PyObject* right) noexcept {
   try {
@@ -35,11 +52,11 @@ PyObject* binary(PyObject* left, PyObject* right) noexcept {
       const Operand x(tensor_of(left), source.unit, source.position);
       if (is_tensor(right)) return wrap(function(x, Operand(tensor_of(right), source.unit, source.position)));
       Scalar number;
-      if (!number_of(right, number)) return not_implemented();
+      if (!number_of(right, number)) return binary_with_array<function>(left, right, source);
       return wrap(function(x, Operand(number, source.unit, source.position)));
     }
     Scalar number;
-    if (!number_of(left, number)) return not_implemented();
+    if (!number_of(left, number)) return binary_with_array<function>(left, right, source);
     return wrap(function(Operand(number, source.unit, source.position),
                          Operand(tensor_of(right), source.unit, source.position)));
   } catch (...) {
@@ -77,8 +94,15 @@ PyObject* in_place(PyObject* self, PyObject* other) noexcept {
       result = function(left, Operand(tensor_of(other), source.unit, source.position));
     } else {
       Scalar number;
-      if (!number_of(other, number)) return not_implemented();
-      result = function(left, Operand(number, source.unit, source.position));
+      if (number_of(other, number)) {
+        result = function(left, Operand(number, source.unit, source.position));
+      } else if (is_numpy_array(other)) {
+        const SourceScope scope(source);
+        const Tensor array = beside(x, other);
+        result = function(left, Operand(array, source.unit, source.position));
+      } else {
+        return not_implemented();
+      }
     }
     // Shapes are interned: equal ones have one address.
     if (result.dtype() == x.dtype() && &result.shape() == &x.shape()) {
@@ -114,14 +138,21 @@ PyObject* power_in_place(PyObject* base, PyObject* exponent, PyObject* modulus) 
 }
 
 PyObject* matmul(PyObject* left, PyObject* right) noexcept {
-  if (!is_tensor(left) || !is_tensor(right)) return not_implemented();
-  return recorded([&] { return wrap(lento::matmul(tensor_of(left), tensor_of(right))); });
+  return recorded([&]() -> PyObject* {
+    if (is_tensor(left) && is_tensor(right)) return wrap(lento::matmul(tensor_of(left), tensor_of(right)));
+    if (is_tensor(left) && is_numpy_array(right))
+      return wrap(lento::matmul(tensor_of(left), beside(tensor_of(left), right)));
+    if (is_tensor(right) && is_numpy_array(left))
+      return wrap(lento::matmul(beside(tensor_of(right), left), tensor_of(right)));
+    return not_implemented();
+  });
 }
 
 PyObject* matmul_in_place(PyObject* self, PyObject* other) noexcept {
-  if (!is_tensor(other)) return not_implemented();
-  return recorded([&] {
-    tensor_of(self).assign(lento::matmul(tensor_of(self), tensor_of(other)));
+  return recorded([&]() -> PyObject* {
+    if (!is_tensor(other) && !is_numpy_array(other)) return not_implemented();
+    const Tensor factor = is_tensor(other) ? tensor_of(other) : beside(tensor_of(self), other);
+    tensor_of(self).assign(lento::matmul(tensor_of(self), factor));
     return Py_NewRef(self);
   });
 }

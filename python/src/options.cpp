@@ -6,6 +6,8 @@
 
 #include <lento/eval.h>
 
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -118,6 +120,7 @@ void warn(WarningKind kind, const std::string& message) {
 
 void bind_options(nb::module_& module) {
   set_warning_handler(warn);
+  module.def("_force_fallback", [] { return *options().force_fallback; });
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
              nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none(),
              nb::arg("disk_cache").none() = nb::none(), nb::arg("fusion").none() = nb::none(),

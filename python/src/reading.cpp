@@ -58,6 +58,14 @@ PyObject* numpy_method(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] { return to_numpy(tensor_of(self)).release(); });
 }
 
+// The memory of the tensor as a read-only NumPy array; nothing when the buffer protocol has no word for its dtype.
+PyRef shared_array(PyObject* self) {
+  if (tensor_of(self).dtype() == DType::bfloat16) return {};
+  const PyRef view = own(PyMemoryView_FromObject(self));
+  const PyRef numpy = own(PyImport_ImportModule("numpy"));
+  return own(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
+}
+
 PyObject* array_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"dtype", "copy", nullptr};
   PyObject* dtype = Py_None;
@@ -65,11 +73,16 @@ PyObject* array_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy) == 0)
     return nullptr;
   return guarded([&]() -> PyObject* {
-    if (copy == Py_False)
-      raise(PyExc_ValueError, "__array__(): a NumPy array of a tensor is always a copy; copy=False cannot hold");
-    PyRef array = to_numpy(tensor_of(self));
+    PyRef array = copy == Py_True ? PyRef() : shared_array(self);
+    if (!array) {
+      if (copy == Py_False) raise(PyExc_ValueError, "__array__(): bfloat16 needs a copy, and copy=False forbids it");
+      array = to_numpy(tensor_of(self));
+    }
     if (dtype == Py_None) return array.release();
-    return checked(PyObject_CallMethod(array.get(), "astype", "O", dtype));
+    PyRef converted = own(PyObject_CallMethod(array.get(), "astype", "OssOO", dtype, "K", "unsafe", Py_True, Py_False));
+    if (copy == Py_False && converted.get() != array.get())
+      raise(PyExc_ValueError, "__array__(): another dtype needs a copy, and copy=False forbids it");
+    return converted.release();
   });
 }
 
@@ -138,12 +151,23 @@ PyObject* copy_method(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] { return wrap(Tensor(tensor_of(self))); });
 }
 
-PyObject* reduce_method(PyObject* self, PyObject* /*unused*/) {
+PyRef to_bytes(const Tensor& held) {
+  const void* data = read_data(held);
+  const auto bytes = static_cast<Py_ssize_t>(held.size()) * static_cast<Py_ssize_t>(size_of(held.dtype()));
+  return own(PyBytes_FromStringAndSize(static_cast<const char*>(data), bytes));
+}
+
+PyObject* tobytes_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return to_bytes(Tensor(tensor_of(self))).release(); });
+}
+
+// From protocol 5 on the content travels beside the pickle, without a copy, when the pickler can do that.
+PyObject* reduce_method(PyObject* self, PyObject* protocol) {
   return guarded([&]() -> PyObject* {
     const Tensor held = tensor_of(self);
-    const void* data = read_data(held);
-    const auto bytes = static_cast<Py_ssize_t>(held.size()) * static_cast<Py_ssize_t>(size_of(held.dtype()));
-    const PyRef content = own(PyBytes_FromStringAndSize(static_cast<const char*>(data), bytes));
+    const auto version = to_int(protocol);
+    const bool beside = version.value_or(0) >= 5 && held.dtype() != DType::bfloat16;
+    const PyRef content = beside ? own(PyPickleBuffer_FromObject(self)) : to_bytes(held);
     const PyRef module = own(PyImport_ImportModule("lento._pickle"));
     const PyRef rebuild = own(PyObject_GetAttrString(module.get(), "tensor"));
     const PyRef shape = own(from_ints(held.shape()));
@@ -162,6 +186,10 @@ PyCFunction method(F* function) {
 PyMethodDef reading_methods[] = {
     {"numpy", method(numpy_method), METH_NOARGS,
      "numpy($self, /)\n--\n\nThe values as a new NumPy array. Computes them if they are pending."},
+    {"to_numpy", method(numpy_method), METH_NOARGS, "to_numpy($self, /)\n--\n\nThe same as numpy()."},
+    {"tobytes", method(tobytes_method), METH_NOARGS,
+     "tobytes($self, /)\n--\n\nThe elements in memory, row-major, as bytes."},
+    {"fill", method(fill_method), METH_O, "fill($self, value, /)\n--\n\nx[...] = value."},
     {"tolist", method(tolist_method), METH_NOARGS,
      "tolist($self, /)\n--\n\nThe values as nested lists of Python numbers."},
     {"item", method(item_method), METH_FASTCALL,
@@ -171,7 +199,11 @@ PyMethodDef reading_methods[] = {
     {"__complex__", method(complex_method), METH_NOARGS, nullptr},
     {"__copy__", method(copy_method), METH_NOARGS, nullptr},
     {"__deepcopy__", method(copy_method), METH_O, nullptr},
-    {"__reduce__", method(reduce_method), METH_NOARGS, nullptr},
+    {"__reduce_ex__", method(reduce_method), METH_O, nullptr},
+    {"__bytes__", method(tobytes_method), METH_NOARGS, nullptr},  // else bytes(x) of an integer is that many zeros
+    {"__format__", method(format_method), METH_O, nullptr},
+    {"__round__", method(round_method), METH_FASTCALL, nullptr},
+    {"_repr_html_", method(html_method), METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

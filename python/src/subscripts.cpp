@@ -9,6 +9,8 @@
 
 #include <lento/indexing.h>
 
+#include "frame.h"
+
 #include <optional>
 #include <vector>
 
@@ -71,6 +73,47 @@ std::vector<Index> index_list(PyObject* key) {
   return index;
 }
 
+// Whether the running instruction is an item assignment. Then the interpreter's stack holds one reference to the
+// target, and a variable, an attribute or a container that also has it a second one. Code compiled to C (Cython) holds
+// its variables by one reference and is at a call here.
+bool assigns_by_instruction() {
+  static const std::pair<int, int> opcodes = [] {
+    const PyRef module(PyImport_ImportModule("opcode"));
+    const PyRef map(module ? PyObject_GetAttrString(module.get(), "opmap") : nullptr);
+    const auto number = [&](const char* name) {
+      PyObject* found = map ? PyDict_GetItemString(map.get(), name) : nullptr;
+      return found == nullptr ? -1 : static_cast<int>(PyLong_AsLong(found));
+    };
+    const std::pair<int, int> numbers(number("STORE_SUBSCR"), number("STORE_SLICE"));
+    PyErr_Clear();
+    return numbers;
+  }();
+  LentoFrame frame;
+  if (lento_innermost_frame(&frame) == 0) return false;
+#if PY_VERSION_HEX >= 0x030b0000
+  const PyRef code(PyCode_GetCode(frame.code));
+#else
+  const PyRef code = PyRef::borrow(frame.code->co_code);
+#endif
+  if (!code || frame.instruction < 0 || frame.instruction >= PyBytes_GET_SIZE(code.get())) {
+    PyErr_Clear();
+    return false;
+  }
+  const int opcode = static_cast<unsigned char>(PyBytes_AS_STRING(code.get())[frame.instruction]);
+  return opcode == opcodes.first || opcode == opcodes.second;
+}
+
+// `f(x)[0] = 1` and `x[0][1] = 1` change a value that nobody can look at: parts of a tensor are values of their own.
+void warn_of_temporary(PyObject* self) {
+  // From 3.14 on the stack may borrow its references, and the count says nothing.
+  if (PY_VERSION_HEX >= 0x030e0000 || Py_REFCNT(self) > 1 || !assigns_by_instruction()) return;
+  const int result = PyErr_WarnEx(assignment_warning_class(),
+                                  "this assigns to a temporary tensor, which is dropped at once: nothing else changes. "
+                                  "Write x[0, 1] = v instead of x[0][1] = v",
+                                  1);
+  if (result < 0) throw PythonError{};
+}
+
 }  // namespace
 
 PyObject* get_item_object(PyObject* self, PyObject* key) noexcept {
@@ -106,6 +149,7 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
 int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
   try {
     if (value == nullptr) raise(PyExc_TypeError, "cannot delete elements of a tensor");
+    warn_of_temporary(self);
     const PythonSourceScope source;
     const std::vector<Index> index = index_list(key);
     const Tensor x = tensor_of(self);
@@ -126,6 +170,10 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
     set_exception();
     return -1;
   }
+}
+
+PyObject* fill_method(PyObject* self, PyObject* value) noexcept {
+  return set_item_object(self, Py_Ellipsis, value) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
 }  // namespace lento::python

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "convert.h"
+#include "creation.h"
 #include "gil.h"
 #include "source.h"
 
@@ -70,6 +71,8 @@ std::string text_of(const Tensor& tensor) {
     if (!tensor.is_pending()) return Format::other(tensor, fmt::format("<failed: {}>", error.what()));
     if (options().sync == SyncMode::error) return Format::other(tensor, "<pending>");
     return Format::other(tensor, fmt::format("<pending: {}>", error.what()));
+  } catch (const std::exception& error) {
+    return Format::other(tensor, fmt::format("<{}>", error.what()));
   }
 }
 
@@ -112,6 +115,11 @@ int tensor_contains(PyObject* self, PyObject* item) {
     if (is_tensor(item))
       return read_scalar(lento::any(lento::equal(tensor_of(self), tensor_of(item)))).to<bool>() ? 1 : 0;
     const auto number = to_scalar(item);
+    // Where any element equals, broadcast, as in NumPy: [1, 2] in x looks for 1s and 2s in their columns.
+    if (!number && (PyList_Check(item) || PyTuple_Check(item) || is_numpy_array(item))) {
+      const Tensor other = as_tensor(item, std::nullopt, tensor_of(self).device());
+      return read_scalar(lento::any(lento::equal(tensor_of(self), other))).to<bool>() ? 1 : 0;
+    }
     if (!number) return 0;
     return read_scalar(lento::any(lento::equal(tensor_of(self), *number))).to<bool>() ? 1 : 0;
   } catch (...) {
@@ -174,7 +182,10 @@ PyObject* get_real(PyObject* self, void*) {
       [&] { return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self); });
 }
 PyObject* get_imag(PyObject* self, void*) {
-  return getter([&] { return wrap(lento::imag(tensor_of(self))); });
+  return getter([&] {
+    const Tensor& x = tensor_of(self);
+    return wrap(is_complex(x.dtype()) ? lento::imag(x) : lento::zeros_like(x));
+  });
 }
 
 PyGetSetDef attributes[] = {
@@ -190,7 +201,7 @@ PyGetSetDef attributes[] = {
     {"T", get_transposed, nullptr, "The tensor with its axes in reverse order.", nullptr},
     {"mT", get_matrix_transposed, nullptr, "The tensor with its last two axes swapped.", nullptr},
     {"real", get_real, nullptr, "The real parts.", nullptr},
-    {"imag", get_imag, nullptr, "The imaginary parts of a complex tensor.", nullptr},
+    {"imag", get_imag, nullptr, "The imaginary parts; zeros of a real tensor.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -255,6 +266,9 @@ void add_tensor_type(PyObject* module) {
       {Py_sq_item, reinterpret_cast<void*>(get_row)},
       {Py_sq_contains, reinterpret_cast<void*>(tensor_contains)},
       {Py_mp_length, reinterpret_cast<void*>(tensor_length)},
+      {Py_sq_length, reinterpret_cast<void*>(tensor_length)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
       {Py_mp_subscript, reinterpret_cast<void*>(get_item_object)},
       {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item_object)},
   };
@@ -270,8 +284,10 @@ void add_tensor_type(PyObject* module) {
   };
   PyObject* type = checked(PyType_FromSpec(&spec));
   tensor_type = reinterpret_cast<PyTypeObject*>(type);
-  // NumPy's operators leave a Tensor on the right to the Tensor: np.float32(2) * x is x's business.
-  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0) throw PythonError{};
+  // NumPy's operators leave a Tensor on the right to the Tensor: array * x is x's business, and a tensor. Not by
+  // __array_ufunc__ = None, which would also forbid np.exp(x).
+  const PyRef priority = own(PyFloat_FromDouble(1000));
+  if (PyObject_SetAttrString(type, "__array_priority__", priority.get()) < 0) throw PythonError{};
   if (PyModule_AddObjectRef(module, "Tensor", type) < 0) throw PythonError{};
 }
 

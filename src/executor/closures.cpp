@@ -174,13 +174,15 @@ ClosureError::ClosureError(std::exception_ptr cause)
     : BackendError("Cannot run asynchronous closure due to previously raised exception"), cause_(std::move(cause)) {}
 
 std::size_t max_async_closures() {
-  const char* text = std::getenv("LENTO_MAX_ASYNC_QUEUE");
+  // The second is the name in programs that were written for PyTorch's lazy tensors.
+  const char* name = std::getenv("LENTO_MAX_ASYNC_QUEUE") != nullptr ? "LENTO_MAX_ASYNC_QUEUE" : "LTC_MAX_ASYNC_QUEUE";
+  const char* text = std::getenv(name);
   if (text == nullptr) return kDefaultQueue;
   std::size_t limit = 0;
   const char* end = text + std::strlen(text);
   const auto [last, error] = std::from_chars(text, end, limit);
   if (error != std::errc() || last != end || limit < 1) {
-    fail<ValueError>("LENTO_MAX_ASYNC_QUEUE is '{}'; it must be a whole number of at least 1", text);
+    fail<ValueError>("{} is '{}'; it must be a whole number of at least 1", name, text);
   }
   return limit;
 }

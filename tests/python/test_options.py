@@ -1,8 +1,7 @@
-"""lento.options, and the examples in the documentation of the engine's functions."""
+"""lento.options."""
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import lento
@@ -56,27 +55,3 @@ def test_options_are_checked_before_anything_changes(wrong: dict[str, Any], erro
     with pytest.raises(error):
         lento.options(**{**right, **wrong})
     assert options_now() == start
-
-
-# --- the examples in the documentation ---
-
-DOCUMENTED = [
-    lento,
-    lento.add_step_closure,
-    lento.cache,
-    lento.graph_key,
-    lento.memory,
-    lento.metrics,
-    lento.options,
-    lento.step,
-    lento.wait,
-]
-
-
-@pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
-def test_documented_examples_are_true(thing: Any) -> None:
-    test = doctest.DocTestParser().get_doctest(thing.__doc__, {"lento": lento}, thing.__name__, None, None)
-    assert test.examples
-    output: list[str] = []
-    result = doctest.DocTestRunner().run(test, out=output.append)
-    assert result.failed == 0, "".join(output)

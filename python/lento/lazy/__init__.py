@@ -1,0 +1,129 @@
+"""The names of PyTorch's Lazy Tensor Core, so that code written for ``torch._lazy`` ports by changing an import.
+
+``import lento.lazy as lazy`` stands for ``import torch._lazy as lazy``; ``docs/coming-from-ltc.md`` shows a program.
+New code had better use Lento's own names: ``lento.step``, ``lento.wait``, ``lento.eval``, ``lento.metrics``. Where a
+device is named, ``"lazy"`` and ``""`` mean Lento's default device.
+
+    >>> from lento import lazy
+    >>> x = lento.ones((2, 2)) * 3
+    >>> lazy.add_step_closure(lambda total: print(float(total)), args=(x.sum(),))
+    >>> lazy.mark_step()
+    12.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .. import _core
+from .._closures import add_step_closure as _add_step_closure
+from . import computation, config, debug, ir_cache, metrics, ts_backend
+from ._files import save_arrays as _save_arrays
+
+__all__ = [
+    "add_step_closure",
+    "computation",
+    "config",
+    "debug",
+    "get_tensor_id",
+    "ir_cache",
+    "mark_step",
+    "metrics",
+    "run_step_closures",
+    "save",
+    "sync_multi",
+    "to_cpu",
+    "ts_backend",
+    "wait_device_ops",
+]
+
+
+def _device(name: Any) -> Any:
+    """Lento's device for LTC's: ``torch.device("lazy", 0)`` and the words for it are the default one."""
+    word = str(name)
+    return None if word in ("", "None", "lazy", "lazy:0") else name
+
+
+def mark_step(device: str = "", wait: bool = False) -> None:
+    """``lento.step``: starts computing what is pending, then runs the step closures."""
+    _core.step(_device(device), wait)
+
+
+def wait_device_ops(devices: Sequence[Any] | None = None) -> None:
+    """``lento.wait``: returns when everything that was started on these devices (none: on all) is done."""
+    names = [devices] if isinstance(devices, str) else list(devices or ())
+    _core.wait([_device(name) for name in names] or None)
+
+
+def sync_multi(tensors: Iterable[_core.Tensor], devices: Sequence[Any] | None = None) -> None:
+    """Computes these tensors, and returns when that is done. Their devices are known; ``devices`` is not needed."""
+    wanted = list(tensors)
+    _core.eval(wanted)
+    _core.wait(list({str(tensor.device): tensor.device for tensor in wanted}.values()))
+
+
+def get_tensor_id(tensor: _core.Tensor) -> int:
+    """A number that no other value of this process has."""
+    if not isinstance(tensor, _core.Tensor):
+        raise TypeError(f"get_tensor_id(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    return tensor.id
+
+
+def add_step_closure(closure: Callable[..., object], args: Iterable[Any] = (), run_async: bool = False) -> None:
+    """``lento.add_step_closure``: calls ``closure(*args)`` after the next step of the default device.
+
+    Unlike in LTC, tensors in ``args`` are taken as they are now.
+    """
+    _add_step_closure(closure, args, run_async)
+
+
+def run_step_closures() -> None:
+    """Runs the closures that wait for a step, without one."""
+    _core.run_step_closures()
+
+
+def _flatten(tree: Any, found: list[_core.Tensor]) -> None:
+    if isinstance(tree, _core.Tensor):
+        found.append(tree)
+    elif isinstance(tree, dict):
+        for value in tree.values():
+            _flatten(value, found)
+    elif isinstance(tree, tuple | list):
+        for value in tree:
+            _flatten(value, found)
+
+
+def _on_cpu(tree: Any) -> Any:
+    if isinstance(tree, _core.Tensor):
+        if str(tree.device).startswith("cpu"):
+            return tree.__copy__()
+        return _core._rebuild(tree.dtype.name, tree.shape, tree.tobytes())
+    if isinstance(tree, dict):
+        return type(tree)((key, _on_cpu(value)) for key, value in tree.items())
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*map(_on_cpu, tree))
+    return type(tree)(map(_on_cpu, tree)) if isinstance(tree, tuple | list) else tree
+
+
+def to_cpu(tensors: Any, devices: Sequence[Any] | None = None) -> Any:
+    """The same structure of tuples, lists and dicts with every tensor computed, on the CPU.
+
+    >>> pair = lento.lazy.to_cpu({"a": lento.ones((2,)) + 1})
+    >>> pair["a"].is_pending
+    False
+    """
+    found: list[_core.Tensor] = []
+    _flatten(tensors, found)
+    sync_multi(found, devices)
+    return _on_cpu(tensors)
+
+
+def save(tensors: Any, f: Any) -> None:
+    """Writes tensors (one, or tuples, lists and dicts of them) to a file that ``numpy.load`` reads.
+
+    One tensor becomes a ``.npy`` file. Of more, each is an entry of a ``.npz`` file, named by its way through the
+    structure: ``{"layer": {"w": w}}`` gives ``layer.w``. Nothing is pickled: other objects are refused. ``f`` is a
+    path, which is taken as it is, or a file opened for writing bytes.
+    """
+    _save_arrays(to_cpu(tensors), f)

@@ -1,0 +1,335 @@
+"""What people who come from NumPy expect: arrays beside tensors, NumPy's functions, methods, dtypes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from engine import Counts
+
+DATA = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+
+ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow]
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+
+
+def check(result: Any, expected: Any) -> None:
+    assert type(result) is lento.Tensor
+    assert result.dtype == np.asarray(expected).dtype
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
+# --- arrays and NumPy scalars beside tensors ---
+
+
+@pytest.mark.parametrize("operation", ARITHMETIC + COMPARISONS, ids=lambda f: f.__name__)
+def test_an_array_beside_a_tensor_gives_a_tensor(operation: Any) -> None:
+    x, other = lento.asarray(DATA), DATA[:, ::-1] - 2.5
+    check(operation(x, other), operation(DATA, other))
+    check(operation(other, x), operation(other, DATA))
+    check(operation(x, np.array(2, np.float32)), operation(DATA, np.float32(2)))
+    check(operation(np.array(2, np.float32), x), operation(np.float32(2), DATA))
+    check(operation(np.float32(2), x), operation(np.float32(2), DATA))
+    check(operation(x, np.float32(2)), operation(DATA, np.float32(2)))
+
+
+@pytest.mark.parametrize("operation", BITS, ids=lambda f: f.__name__)
+def test_an_array_of_integers_beside_a_tensor(operation: Any) -> None:
+    data, other = np.array([1, 2, 5], np.int32), np.array([3, 1, 1], np.int32)
+    check(operation(lento.asarray(data), other), operation(data, other))
+    check(operation(other, lento.asarray(data)), operation(other, data))
+
+
+def test_matrix_products_with_arrays() -> None:
+    x = lento.asarray(DATA)
+    check(x @ DATA.T, DATA @ DATA.T)
+    check(DATA.T @ x, DATA.T @ DATA)
+    quotient, rest = divmod(DATA, x)
+    check(quotient, DATA // DATA)
+    check(rest, DATA % DATA)
+
+
+def test_operators_with_arrays_are_lazy_and_strong() -> None:
+    x = lento.asarray(DATA)
+    counts = Counts()
+    y = DATA.astype(np.float64) * x
+    assert y.dtype is lento.float64  # an array has a dtype of its own; a number takes the tensor's
+    assert (np.float64(2) * x).dtype is lento.float32
+    assert counts["sync.implicit"] == 0
+    with pytest.raises(lento.errors.ShapeError, match="multiply"):
+        np.ones(7) * x
+
+
+def test_in_place_with_arrays() -> None:
+    x = lento.asarray(DATA)
+    same = x
+    x += DATA
+    x *= np.float32(2)
+    assert same is x
+    check(x, (DATA + DATA) * 2)
+    square = lento.asarray(np.eye(2, dtype=np.float32))
+    square @= np.full((2, 2), 3, np.float32)
+    check(square, np.full((2, 2), 3, np.float32))
+    array = before = DATA.copy()
+    array += lento.asarray(DATA)  # the name is a tensor's now, the array is as it was
+    check(array, DATA * 2)
+    np.testing.assert_array_equal(before, DATA)
+
+
+def test_arrays_without_meaning_are_refused_by_operators() -> None:
+    for other in (np.array(["a"]), np.array([object()]), np.ma.masked_array([1.0], [True])):
+        with pytest.raises(TypeError):
+            lento.asarray(DATA) + other
+
+
+def test_functions_take_arrays() -> None:
+    check(lento.add(DATA, DATA), DATA + DATA)
+    check(lento.maximum(lento.asarray(DATA), DATA[::-1]), np.maximum(DATA, DATA[::-1]))
+    check(lento.sum(DATA, axis=0), DATA.sum(axis=0))
+    check(lento.concat([DATA, lento.asarray(DATA)]), np.concatenate([DATA, DATA]))
+    check(lento.where(DATA > 2, DATA, 0.0), np.where(DATA > 2, DATA, np.float32(0)))
+    check(lento.take(DATA, np.array([2, 0]), axis=1), DATA[:, [2, 0]])
+
+
+# --- NumPy's functions on tensors ---
+
+FUNCTIONS: list[Any] = [
+    np.sum, np.mean, np.std, np.var, np.max, np.min, np.prod, np.any, np.all, np.argmax, np.argmin, np.cumsum,
+    np.cumprod, np.exp, np.isnan, np.sqrt, np.abs, np.sort, np.argsort, np.transpose, np.squeeze, np.ravel, np.copy,
+    np.nonzero, np.ptp, np.diagonal, np.trace, np.round, np.real, np.imag, np.atleast_3d, np.median, np.linalg.norm,
+    np.shape, np.size, np.ndim,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_functions_of_numpy_take_tensors(function: Any) -> None:
+    np.testing.assert_allclose(function(lento.asarray(DATA)), function(DATA), rtol=1e-6)
+
+
+CALLS = {
+    "sum": lambda a: np.sum(a, axis=1, keepdims=True),
+    "mean": lambda a: np.mean(a, axis=0),
+    "std": lambda a: np.std(a, axis=0, ddof=1),
+    "var": lambda a: np.var(a, ddof=1),
+    "clip": lambda a: np.clip(a, 2, 4),
+    "reshape": lambda a: np.reshape(a, (3, 2)),
+    "where": lambda a: np.where(a > 2, a, 0),
+    "stack": lambda a: np.stack([a, a]),
+    "concatenate": lambda a: np.concatenate([a, DATA]),
+    "dot": lambda a: np.dot(DATA.T, a),
+    "matmul": lambda a: np.matmul(DATA.T, a),
+    "add": lambda a: np.add(DATA, a),
+    "take": lambda a: np.take(a, [0, 2], axis=1),
+    "repeat": lambda a: np.repeat(a, 2, axis=1),
+    "tile": lambda a: np.tile(a, (2, 1)),
+    "swapaxes": lambda a: np.swapaxes(a, 0, 1),
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "searchsorted": lambda a: np.searchsorted(a[0], 1.5),
+    "interp": lambda a: np.interp(2.5, a[0], a[1]),
+    "array": lambda a: np.array([a[0], a[1]]),
+    "float64": lambda a: np.asarray(a, dtype=np.float64),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_of_numpy_with_tensors(name: str) -> None:
+    np.testing.assert_allclose(CALLS[name](lento.asarray(DATA)), CALLS[name](DATA), rtol=1e-6)
+
+
+def test_only_none_is_accepted_for_numpys_other_arguments() -> None:
+    x = lento.asarray(DATA)
+    check(x.sum(axis=0, dtype=None, out=None), DATA.sum(axis=0))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+        x.sum(out=np.zeros(3))  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'where'"):
+        x.sum(where=None)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="multiple values"):
+        x.std(ddof=1, correction=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'ddof'"):
+        x.sum(ddof=1)  # type: ignore[call-arg]
+
+
+# --- methods ---
+
+METHODS = {
+    "sum": lambda x: x.sum(),
+    "sum over an axis": lambda x: x.sum(0),
+    "sum over axes": lambda x: x.sum(axis=(0, 1), keepdims=True),
+    "mean": lambda x: x.mean(axis=1),
+    "max": lambda x: x.max(1),
+    "min": lambda x: x.min(axis=0, keepdims=True),
+    "argmax": lambda x: x.argmax(1),
+    "argmin": lambda x: x.argmin(),
+    "std": lambda x: x.std(0),
+    "var with ddof": lambda x: x.var(ddof=1),
+    "prod": lambda x: x.prod(),
+    "any": lambda x: (x > 3).any(axis=1),
+    "all": lambda x: (x > 0).all(),
+    "cumsum": lambda x: x.cumsum(),
+    "cumsum of an axis": lambda x: x.cumsum(1),
+    "clip": lambda x: x.clip(2, 4),
+    "clip from below": lambda x: x.clip(min=2),
+    "reshape": lambda x: x.reshape(3, 2),
+    "reshape by a tuple": lambda x: x.reshape((3, -1)),
+    "reshape by a list": lambda x: x.reshape([6]),
+    "transpose": lambda x: x.transpose(),
+    "transpose by axes": lambda x: x.transpose(1, 0),
+    "transpose by a tuple": lambda x: x.transpose((1, 0)),
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "flatten": lambda x: x.flatten(),
+    "ravel": lambda x: x.ravel(),
+    "squeeze": lambda x: x[None].squeeze(0),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+    "dot": lambda x: x.dot(x.T),
+    "copy": lambda x: x.copy(),
+    "round": lambda x: (x / 3).round(2),
+    "repeat": lambda x: x.repeat(2, axis=0),
+    "diagonal": lambda x: x.diagonal(),
+    "trace": lambda x: x.trace(),
+    "nonzero": lambda x: x.nonzero()[1],
+    "conjugate": lambda x: x.conjugate(),
+    "searchsorted": lambda x: x.ravel().searchsorted(2.5),
+    "astype": lambda x: x.astype("int32"),
+    "astype float64": lambda x: x.astype(np.float64),
+    "argsort": lambda x: x.argsort(),
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "tolist": lambda x: x.tolist(),
+    "item": lambda x: x.item(1, 2),
+    "tobytes": lambda x: x.tobytes(),
+    "attributes": lambda x: (x.nbytes, x.itemsize, x.size, x.ndim, x.shape, len(x)),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_numpys(name: str) -> None:
+    mine, theirs = METHODS[name](lento.asarray(DATA)), METHODS[name](DATA)
+    if isinstance(mine, lento.Tensor):
+        assert mine.shape == np.shape(theirs)
+        np.testing.assert_allclose(mine.numpy(), theirs, rtol=1e-6)
+    else:
+        assert mine == theirs
+
+
+def test_fill() -> None:
+    x = lento.asarray(DATA)
+    same, other = x, x.copy()
+    x.fill(7)
+    np.testing.assert_array_equal(same.numpy(), np.full((2, 3), 7))
+    np.testing.assert_array_equal(other.numpy(), DATA)
+    with pytest.raises(TypeError):
+        lento.zeros(2, dtype=lento.int8).fill(1.5)
+
+
+def test_shapes_and_fill_values_of_all_kinds() -> None:
+    for shape in ([2, 3], (2, 3), np.array([2, 3]), tuple(np.array([2, 3]))):
+        assert lento.zeros(shape).shape == (2, 3)
+    assert lento.ones(3).shape == lento.ones(np.int64(3)).shape == (3,)
+    assert lento.full((2,), lento.asarray(2.5)).tolist() == [2.5, 2.5]
+    assert lento.full_like(lento.zeros(2), lento.asarray(3)).tolist() == [3.0, 3.0]
+    assert lento.zeros((2,), np.int32).dtype is lento.int32
+    assert lento.arange(1, 5, 2, np.float32).tolist() == [1.0, 3.0]
+    assert lento.arange(lento.asarray(3)).tolist() == [0, 1, 2]
+
+
+# --- iteration, membership, numbers ---
+
+
+def test_iteration_is_lazy() -> None:
+    x = lento.asarray(DATA) + 1
+    counts = Counts()
+    rows = list(x)
+    first, second = x
+    backwards = list(reversed(x))
+    total = sum(x)
+    assert counts["sync.implicit"] == 0
+    np.testing.assert_array_equal([row.numpy() for row in rows], DATA + 1)
+    np.testing.assert_array_equal([row.numpy() for row in backwards], (DATA + 1)[::-1])
+    np.testing.assert_array_equal([first.numpy(), second.numpy()], DATA + 1)
+    np.testing.assert_array_equal(total.numpy(), (DATA + 1).sum(axis=0))
+
+
+def test_0d_tensors_have_no_length() -> None:
+    x = lento.asarray(1.5)
+    for call in (len, iter, list, reversed):
+        with pytest.raises(TypeError):
+            call(x)  # type: ignore[operator]
+
+
+def test_membership() -> None:
+    x = lento.asarray(DATA)
+    for item in (3, 9, 2.5, [1, 2, 3], [9, 9, 9], DATA[0], np.float32(6), lento.asarray(4.0)):
+        theirs = item.numpy() if isinstance(item, lento.Tensor) else item
+        assert (item in x) == (theirs in DATA), item
+    assert "a" not in x
+    assert None not in x
+
+
+def test_numbers() -> None:
+    assert range(10)[lento.asarray(3)] == 3
+    assert hex(lento.asarray(255)) == "0xff"
+    for wrong in (lento.asarray(1.0), lento.asarray([1]), lento.asarray(True)):
+        with pytest.raises(TypeError):
+            operator.index(wrong)
+    assert complex(lento.asarray([1 + 2j])) == 1 + 2j
+    with pytest.raises(TypeError):
+        float(lento.asarray(1j))
+    with pytest.raises(ValueError):
+        bool(lento.zeros((0,)))
+    with pytest.raises(OverflowError):
+        int(lento.asarray(float("inf")))
+    with pytest.raises(ValueError):
+        int(lento.asarray(float("nan")))
+
+
+# --- dtypes ---
+
+
+NAMES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dtypes_compare_with_what_names_them(name: str) -> None:
+    dtype = getattr(lento, name)
+    theirs = np.dtype(name)
+    for other in (name, theirs, theirs.type, dtype):
+        assert dtype == other
+        assert other == dtype
+        assert not operator.ne(dtype, other)
+        assert np.zeros(2, dtype).dtype == theirs
+        assert lento.zeros((1,), dtype=other).dtype is dtype
+    others = [getattr(lento, each) for each in ("float32", "int8", "complex128") if each != name]
+    for other in (*others, "no dtype", np.dtype("U3"), 3, None, object()):
+        assert dtype != other
+        assert not operator.eq(dtype, other)
+    assert (dtype.name, dtype.kind, dtype.itemsize) == (name, theirs.kind, theirs.itemsize)
+    assert hash(dtype) == hash(name)
+    assert {dtype: 1}[dtype] == 1
+
+
+def test_dtypes_compare_with_pythons_types() -> None:
+    for dtype, python in ((lento.float32, float), (lento.int64, int), (lento.bool, bool), (lento.complex64, complex)):
+        assert operator.eq(dtype, python)
+    assert operator.ne(lento.float64, float)  # the default float is float32
+    with pytest.raises(TypeError):
+        lento.float32 < lento.float64  # type: ignore[operator]  # noqa: B015
