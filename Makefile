@@ -7,8 +7,8 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-cpp test-python test-peers test-collisions fuzz ulp bench bench-internal lint \
-  format sanitize docs install clean
+.PHONY: help setup build library demo test test-cpp test-python test-peers test-collisions fuzz ulp bench bench-internal lint \
+  format sanitize docs install wheel test-wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -20,6 +20,10 @@ setup: ## install missing system packages, make .venv
 build: setup ## build the library, the Python package, tests and benchmarks (PRESET=release|debug|constant-hash|asan|tsan)
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
 	@cmake --build $(BUILD)
+
+library: setup
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
+	@cmake --build $(BUILD) --target lento lento_generated
 
 demo: build ## build and run the showcase
 	@$(PACKAGE) $(PYTHON) examples/demo.py
@@ -68,7 +72,14 @@ docs: build ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of doc
 	@$(PYTHON) scripts/clauses
 
 install: build ## install into PREFIX (default: build/install)
-	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install)
+	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install) --component development
+
+wheel: setup ## build a wheel that needs nothing else, into dist (PYTHONS="python3.10 python3.12" for other versions)
+	@$(MAKE) --no-print-directory PRESET=release library
+	@scripts/wheel $(PYTHONS)
+
+test-wheel: wheel ## run the wheel in an empty environment and beside other libraries (SUITE=1: all Python tests too)
+	@scripts/test-wheel $(if $(SUITE),--suite) $(PYTHONS)
 
 clean: ## remove everything that was built (the environments stay)
 	rm -rf build

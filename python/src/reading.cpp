@@ -21,6 +21,15 @@ PyObject* guarded(F&& body) noexcept {
   }
 }
 
+PyRef import_numpy() {
+  PyRef numpy(PyImport_ImportModule("numpy"));
+  if (numpy) return numpy;
+  // One that is there and fails tells why by itself.
+  if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) == 0) throw PythonError{};
+  PyErr_Clear();
+  raise(PyExc_ImportError, "numpy(): NumPy is not installed; install it, or use tolist() or item()");
+}
+
 PyRef numpy_dtype(PyObject* numpy, DType dtype) {
   if (dtype == DType::bfloat16) {
     PyRef module(PyImport_ImportModule("ml_dtypes"));
@@ -38,7 +47,7 @@ PyRef numpy_dtype(PyObject* numpy, DType dtype) {
 // A new NumPy array with the elements of the tensor.
 PyRef to_numpy(const Tensor& tensor) {
   const Tensor held = tensor;
-  const PyRef numpy = own(PyImport_ImportModule("numpy"));
+  const PyRef numpy = import_numpy();
   const PyRef dtype = numpy_dtype(numpy.get(), held.dtype());
   const PyRef shape = own(from_ints(held.shape()));
   PyRef array = own(PyObject_CallMethod(numpy.get(), "empty", "OO", shape.get(), dtype.get()));
