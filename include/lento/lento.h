@@ -1,6 +1,7 @@
 // Everything a user of Lento includes.
 #pragma once
 
+#include <lento/about.h>
 #include <lento/cache.h>
 #include <lento/closures.h>
 #include <lento/device.h>

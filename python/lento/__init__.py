@@ -77,6 +77,9 @@ from ._options import (
 from ._scope import (
     scope as scope,
 )
+from ._versions import (
+    show_versions as show_versions,
+)
 from .errors import (
     AssignmentWarning as AssignmentWarning,
     BackendError as BackendError,

@@ -143,6 +143,15 @@ NB_MODULE(_core, module) {
     PyErr_SetString(PyExc_ImportError, "lento works in the main interpreter only, not in a subinterpreter");
     throw nb::python_error();
   }
+#ifdef Py_GIL_DISABLED
+  // A free-threaded interpreter turns the GIL on for a module that does not say it can do without (and warns of it),
+  // unless it was told by PYTHON_GIL=0 or -X gil=0 never to.
+  const nb::object enabled = nb::module_::import_("sys").attr("_is_gil_enabled")();
+  if (!nb::cast<bool>(enabled)) {
+    PyErr_SetString(PyExc_ImportError, "lento needs the GIL; run Python without PYTHON_GIL=0 and -X gil=0");
+    throw nb::python_error();
+  }
+#endif
   nb::set_leak_warnings(false);  // dtype constants live as long as the process
   nb::register_exception_translator(&translate);
   if (!add_errors(module.ptr())) throw nb::python_error();

@@ -6,6 +6,7 @@
 #include "source.h"
 #include "tensor_type.h"
 
+#include <lento/about.h>
 #include <lento/cache.h>
 #include <lento/eval.h>
 #include <lento/memory.h>
@@ -228,7 +229,20 @@ void limit_threads(const nb::object& count) {
   set_num_threads(static_cast<int>(*threads));
 }
 
+nb::dict describe() {
+  const About found = about();
+  nb::dict entry;
+  entry["version"] = found.version;
+  entry["build_id"] = found.build_id;
+  entry["llvm"] = found.llvm;
+  entry["onednn"] = found.onednn;
+  entry["openblas"] = found.openblas;
+  entry["instruction_set"] = found.instruction_set;
+  return entry;
+}
+
 void bind_threads(nb::module_& module) {
+  module.def("about", &describe, "For show_versions.");
   module.def("get_num_threads", &num_threads,
              "How many threads work on one computation of the CPU device, the calling one included. At first "
              "OMP_NUM_THREADS when\nthat is a number, else what the process may use.");
