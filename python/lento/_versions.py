@@ -6,7 +6,7 @@ from . import _core
 
 
 def show_versions() -> None:
-    """Print what Lento is made of and runs on: versions, instruction set, threads, caches and ``LENTO_...`` variables."""
+    """Print what Lento is made of and runs on: versions, instruction set, threads, cache, ``LENTO_...`` variables."""
     import importlib.metadata
     import os
     import platform

@@ -13,7 +13,20 @@ from typing import Any
 import lento
 
 # Libraries that the wheel brings. What the C library and the C++ runtime need is the system's.
-CARRIED = ("dnnl", "openblas", "lapack", "blas", "LLVM", "gomp", "gfortran", "quadmath", "OpenCL", "fmt", "xxhash", "zstd")
+CARRIED = (
+    "dnnl",
+    "openblas",
+    "lapack",
+    "blas",
+    "LLVM",
+    "gomp",
+    "gfortran",
+    "quadmath",
+    "OpenCL",
+    "fmt",
+    "xxhash",
+    "zstd",
+)
 
 
 def close(tensor: lento.Tensor, expected: list[Any], tolerance: float = 1e-5) -> None:
@@ -100,7 +113,8 @@ def without_numpy() -> None:
 
 def only_its_own_libraries() -> None:
     site = Path(lento.__file__).resolve().parents[1]
-    mapped = {Path(line.split(maxsplit=5)[5].strip()) for line in Path("/proc/self/maps").open() if ".so" in line}
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    mapped = {Path(line.split(maxsplit=5)[5].strip()) for line in maps if ".so" in line}
     carried = {path for path in mapped if re.match("lib(" + "|".join(CARRIED) + ")", path.name)}
     foreign = {path for path in carried if site not in path.parents}
     assert not foreign, f"loaded from elsewhere: {foreign}"
