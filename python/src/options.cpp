@@ -3,13 +3,16 @@
 #include "convert.h"
 #include "gil.h"
 #include "source.h"
+#include "tensor_type.h"
 
 #include <lento/eval.h>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -116,9 +119,56 @@ void warn(WarningKind kind, const std::string& message) {
   if (result < 0) throw PythonError{};  // the user's filters made an error of it
 }
 
+// --- lento.printoptions ---
+
+nb::dict print_options_now() {
+  const PrintOptions& now = print_options();
+  nb::dict entry;
+  entry["precision"] = now.precision;
+  entry["threshold"] = now.threshold;
+  entry["edgeitems"] = now.edge_items;
+  entry["linewidth"] = now.line_width;
+  entry["suppress"] = now.suppress_small;
+  return entry;
+}
+
+void set_print_options(std::optional<int> precision, std::optional<std::int64_t> threshold,
+                       std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
+                       std::optional<bool> suppress) {
+  const auto check = [](const char* name, std::optional<std::int64_t> value, std::int64_t smallest) {
+    if (value && *value < smallest) {
+      raise(PyExc_ValueError, "set_printoptions(): %s must be at least %lld, not %lld", name,
+            static_cast<long long>(smallest), static_cast<long long>(*value));
+    }
+  };
+  check("precision", precision, 0);
+  check("threshold", threshold, 0);
+  check("edgeitems", edgeitems, 1);
+  check("linewidth", linewidth, 1);
+  PrintOptions& now = print_options();
+  now.precision = precision.value_or(now.precision);
+  now.threshold = threshold.value_or(now.threshold);
+  now.edge_items = edgeitems.value_or(now.edge_items);
+  now.line_width = linewidth.value_or(now.line_width);
+  now.suppress_small = suppress.value_or(now.suppress_small);
+}
+
 }  // namespace
 
 void bind_options(nb::module_& module) {
+  module.def("get_printoptions", &print_options_now, "The options of ``set_printoptions`` as they are now.");
+  module.def(
+      "set_printoptions", &set_print_options, nb::arg("precision").none() = nb::none(),
+      nb::arg("threshold").none() = nb::none(), nb::arg("edgeitems").none() = nb::none(),
+      nb::arg("linewidth").none() = nb::none(), nb::arg("suppress").none() = nb::none(),
+      "How ``repr`` and ``str`` of tensors show values, as ``numpy.set_printoptions``: digits after the point at most\n"
+      "(8), elements from which on there is a summary (1000), elements at each end of it (3), columns of a line (75),\n"
+      "and whether small numbers are shown without an exponent (False). None leaves an option as it is.\n\n"
+      "    >>> old = lento.get_printoptions()\n"
+      "    >>> lento.set_printoptions(precision=2)\n"
+      "    >>> lento.asarray([1 / 3, 2 / 3])\n"
+      "    tensor([0.33, 0.67], dtype=float32)\n"
+      "    >>> lento.set_printoptions(**old)\n");
   set_warning_handler(warn);
   module.def("_force_fallback", [] { return *options().force_fallback; });
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),

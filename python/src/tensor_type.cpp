@@ -52,21 +52,25 @@ Py_hash_t tensor_hash(PyObject* self) {
 
 // How repr() and str() differ.
 struct Repr {
-  static std::string values(const Tensor& x, const void* data) { return array_repr(data, x.dtype(), x.shape(), {}); }
+  static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
+    return array_repr(data, x.dtype(), x.shape(), options);
+  }
   static std::string other(const Tensor& x, const std::string& state) {
     return fmt::format("tensor({}, shape={}, dtype={})", state, x.shape(), x.dtype());
   }
 };
 struct Str {
-  static std::string values(const Tensor& x, const void* data) { return array_str(data, x.dtype(), x.shape(), {}); }
+  static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
+    return array_str(data, x.dtype(), x.shape(), options);
+  }
   static std::string other(const Tensor& /*x*/, const std::string& state) { return state; }
 };
 
 // Looking at a tensor in a debugger or a log must not be what stops the program: a tensor that has no value says why.
 template <class Format>
-std::string text_of(const Tensor& tensor) {
+std::string text_of(const Tensor& tensor, const PrintOptions& print_options) {
   try {
-    return Format::values(tensor, tensor.data_pointer());
+    return Format::values(tensor, tensor.data_pointer(), print_options);
   } catch (const Error& error) {
     if (!tensor.is_pending()) return Format::other(tensor, fmt::format("<failed: {}>", error.what()));
     if (options().sync == SyncMode::error) return Format::other(tensor, "<pending>");
@@ -81,10 +85,11 @@ PyObject* print(PyObject* self) {
   try {
     const PythonSourceScope source;
     const Tensor tensor = tensor_of(self);
+    const PrintOptions options = print_options();
     std::string text;
     {
       const WithoutGil without_gil;
-      text = text_of<Format>(tensor);
+      text = text_of<Format>(tensor, options);
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   } catch (...) {

@@ -98,6 +98,42 @@ def test_e8_where_syncs_are_errors_a_pending_tensor_says_so() -> None:
     assert str(x) == "[5. 5.]"
 
 
+OPTIONS = [
+    {"precision": 3},
+    {"precision": 0},
+    {"threshold": 10, "edgeitems": 2},
+    {"linewidth": 40},
+    {"suppress": True},
+    {"precision": 2, "suppress": True, "threshold": 5, "edgeitems": 1, "linewidth": 20},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_print_options_are_numpys(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    arrays = [rng.standard_normal((4, 7)), rng.standard_normal(30) * 1e-5, np.arange(40), rng.standard_normal(6) + 1j]
+    old = lento.get_printoptions()
+    lento.set_printoptions(**options)
+    try:
+        assert lento.get_printoptions() == {**old, **options}
+        with np.printoptions(**options):
+            for a in arrays:
+                assert str(lento.asarray(a)) == str(a)
+    finally:
+        lento.set_printoptions(**old)
+    assert str(lento.asarray(arrays[0])) == str(arrays[0])
+
+
+def test_print_options_that_make_no_sense_are_refused() -> None:
+    old = lento.get_printoptions()
+    for name in ("precision", "threshold", "edgeitems", "linewidth"):
+        with pytest.raises(ValueError, match=name):
+            lento.set_printoptions(**{name: -1})
+    with pytest.raises(TypeError):
+        lento.set_printoptions(precision="many")  # type: ignore[arg-type]
+    assert lento.get_printoptions() == old
+
+
 # --- format ---
 
 

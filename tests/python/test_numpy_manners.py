@@ -290,22 +290,8 @@ def test_numbers() -> None:
 # --- dtypes ---
 
 
-NAMES = [
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+NAMES += ["float16", "float32", "float64", "complex64", "complex128"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import struct
 import sys
-import zipfile
 from typing import IO, Any
 
 from .. import _core
@@ -57,6 +56,8 @@ def save_arrays(tree: Any, f: Any) -> None:
         if isinstance(tree, _core.Tensor):
             _write(tree, out)
             return
+        import zipfile  # costs more than all of lento.lazy, and few need it
+
         archive = stack.enter_context(zipfile.ZipFile(out, "w"))
         for name, x in found.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
