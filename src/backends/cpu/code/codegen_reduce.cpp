@@ -112,8 +112,14 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
     accumulator.dtype = slots[s].dtype;
     accumulator.result = result_memory(s, accumulator.dtype, start);
     const std::size_t bytes = size_of(accumulator.dtype) * width;
-    accumulator.lanes = emitter_.local(bytes * kReductionLanes);
-    if (finds_position(kernel_.body[accumulator.at].op)) {
+    const bool searches = finds_position(kernel_.body[accumulator.at].op);
+    if (style_.groups && !searches) {
+      for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes())
+        accumulator.groups.push_back(emitter_.local_value(accumulator.dtype));
+    } else {
+      accumulator.lanes = emitter_.local(bytes * kReductionLanes);
+    }
+    if (searches) {
       accumulator.best = emitter_.local(bytes * kReductionLanes);
       accumulator.steps = emitter_.local(size_of(DType::int32) * width * kReductionLanes);
       accumulator.positions = emitter_.local(size_of(DType::int64) * width * kReductionLanes);
@@ -230,34 +236,66 @@ void KernelGenerator::reduce_row() {
   }
 }
 
+std::vector<Value*> KernelGenerator::lanes_of(const Accumulator& a) {
+  std::vector<Value*> vectors;
+  for (Value* group : a.groups) vectors.push_back(emitter_.load_local(a.dtype, group));
+  if (!vectors.empty()) return vectors;
+  for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
+    vectors.push_back(emitter_.load(a.dtype, accumulator_bytes(a, b_.getInt64(lane)), nullptr));
+  }
+  return vectors;
+}
+
+void KernelGenerator::start_block(const Accumulator& a) {
+  if (a.positions != nullptr) return start_block_search(a);
+  Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
+  for (Value* group : a.groups) b_.CreateStore(identity, group);
+  if (!a.groups.empty()) return;
+  for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
+    emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
+  }
+}
+
+void KernelGenerator::combine_lanes(const Accumulator& a, const Point& point, unsigned group) {
+  const Op op = kernel_.body[a.at].op;
+  Value* element = element_to_combine(a);
+  if (point.mask != nullptr) element = emitter_.select(a.dtype, point.mask, element, emitter_.identity(op, a.dtype));
+  if (!a.groups.empty()) {
+    Value* so_far = emitter_.load_local(a.dtype, a.groups[group]);
+    b_.CreateStore(emitter_.combine(op, a.dtype, so_far, element), a.groups[group]);
+    return;
+  }
+  Value* lanes = accumulator_bytes(a, b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)));
+  emitter_.store(a.dtype, emitter_.combine(op, a.dtype, emitter_.load(a.dtype, lanes, nullptr), element), lanes,
+                 nullptr);
+}
+
+void KernelGenerator::grouped_vectors(Value* begin, Value* end,
+                                      const std::function<void(const Point&, unsigned)>& body) {
+  if (!style_.groups) return vectors(begin, end, [&](const Point& point) { body(point, 0); });
+  const unsigned lanes = emitter_.lanes();
+  const unsigned groups = static_cast<unsigned>(kReductionLanes) / lanes;
+  const auto at = [&](Value* first, unsigned group) { return b_.CreateAdd(first, b_.getInt64(group * lanes)); };
+  Value* full = b_.CreateAnd(end, b_.getInt64(~std::uint64_t{kReductionLanes - 1}));
+  loop(begin, full, b_.getInt64(kReductionLanes), [&](Value* i) {
+    for (unsigned group = 0; group < groups; ++group) body(Point{.index = at(i, group)}, group);
+  });
+  for (unsigned group = 0; group < groups; ++group) {
+    Value* first = at(full, group);
+    when(b_.CreateICmpSLT(first, end),
+         [&] { body(Point{.index = first, .mask = emitter_.mask_of(b_.CreateSub(end, first))}, group); });
+  }
+}
+
 void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators) {
   start_results(accumulators, 1);
   loop(reduced_begin_, reduced_end_, b_.getInt64(kReductionBlock), [&](Value* block) {
     Value* end = smaller(b_, b_.CreateAdd(block, b_.getInt64(kReductionBlock)), reduced_end_);
-    for (const Accumulator& a : accumulators) {
-      if (a.positions != nullptr) {
-        start_block_search(a);
-        continue;
-      }
-      Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
-      for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
-        emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
-      }
-    }
-    vectors(block, end, [&](const Point& point) {
+    for (const Accumulator& a : accumulators) start_block(a);
+    grouped_vectors(block, end, [&](const Point& point, unsigned group) {
       emit_where([&](std::size_t at) { return needed[at] != 0; }, point);
       for (const Accumulator& a : accumulators) {
-        if (a.positions != nullptr) {
-          search(a, point, block);
-          continue;
-        }
-        const Op op = kernel_.body[a.at].op;
-        Value* element = element_to_combine(a);
-        if (point.mask != nullptr)
-          element = emitter_.select(a.dtype, point.mask, element, emitter_.identity(op, a.dtype));
-        Value* lanes = accumulator_bytes(a, b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)));
-        Value* sum = emitter_.combine(op, a.dtype, emitter_.load(a.dtype, lanes, nullptr), element);
-        emitter_.store(a.dtype, sum, lanes, nullptr);
+        a.positions != nullptr ? search(a, point, block) : combine_lanes(a, point, group);
       }
     });
     for (const Accumulator& a : accumulators) {
@@ -274,10 +312,7 @@ void KernelGenerator::row_pass(const std::vector<std::uint8_t>& needed, const st
 
 void KernelGenerator::fold_row_block(const Accumulator& a) {
   const Op op = kernel_.body[a.at].op;
-  std::vector<Value*> vectors;
-  for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
-    vectors.push_back(emitter_.load(a.dtype, accumulator_bytes(a, b_.getInt64(lane)), nullptr));
-  }
+  std::vector<Value*> vectors = lanes_of(a);
   for (std::size_t half = vectors.size() / 2; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) vectors[i] = emitter_.combine(op, a.dtype, vectors[i], vectors[i + half]);
   }

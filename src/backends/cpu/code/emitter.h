@@ -63,6 +63,9 @@ class Emitter {
   void turn_tile(DType dtype, llvm::Value* from, llvm::Value* stride, llvm::Value* to);
   /// Memory of the function for `bytes`, for as long as it runs.
   llvm::Value* local(std::uint64_t bytes);
+  /// The same for one value as it is in registers, where it will be if no address is computed from it.
+  llvm::Value* local_value(DType dtype);
+  llvm::Value* load_local(DType dtype, llvm::Value* local);
 
   // ---- Operations.
 

@@ -225,6 +225,14 @@ Value* Emitter::local(std::uint64_t bytes) {
   return memory;
 }
 
+Value* Emitter::local_value(DType dtype) {
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type(dtype));
+}
+
+Value* Emitter::load_local(DType dtype, Value* local) { return b_.CreateLoad(type(dtype), local); }
+
 Value* Emitter::shift_down(DType dtype, Value* value, unsigned distance) {
   std::vector<int> order(lanes_ * parts(dtype), llvm::PoisonMaskElem);
   for (unsigned i = 0; i < distance * parts(dtype); ++i) order[i] = static_cast<int>(i + distance * parts(dtype));

@@ -21,6 +21,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Utils.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -62,6 +63,7 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   style.compact = !careful && isa == Isa::avx512;
   style.tiles = careful && map && wants_tiles(kernel);
   style.stages = careful && map && !style.tiles;
+  style.groups = careful && kernel.form == LoopForm::row;
   style.stream = careful && map && style.x86 &&
                  std::all_of(kernel.operands.begin(), kernel.operands.end(), [](const KernelOperandInfo& operand) {
                    return !operand.output || operand.inner == InnerStride::one;
@@ -127,6 +129,7 @@ struct Compilation {
     if (tier == Tier::one) {
       // Without it the first pass that asks makes one that knows of no masked loads and stores.
       passes.add(llvm::createTargetTransformInfoWrapperPass(machine->getTargetIRAnalysis()));
+      passes.add(llvm::createPromoteMemoryToRegisterPass());
       passes.add(llvm::createEarlyCSEPass());
       passes.add(llvm::createInstructionCombiningPass());
       passes.add(llvm::createCFGSimplificationPass());

@@ -30,11 +30,12 @@ class KernelGenerator {
 
   /// A reduction while its pass is written.
   struct Accumulator {
-    std::size_t at = 0;             // the instruction
-    DType dtype = DType::float32;   // of what is combined
-    llvm::Value* lanes = nullptr;   // memory: the 64 lanes of a block
-    llvm::Value* result = nullptr;  // memory: of the block, in the end of all
-    llvm::Value* tree = nullptr;    // memory: the BlockTree
+    std::size_t at = 0;                // the instruction
+    DType dtype = DType::float32;      // of what is combined
+    llvm::Value* lanes = nullptr;      // memory: the 64 lanes of a block
+    std::vector<llvm::Value*> groups;  // instead of it, memory that becomes registers: a vector of lanes each
+    llvm::Value* result = nullptr;     // memory: of the block, in the end of all
+    llvm::Value* tree = nullptr;       // memory: the BlockTree
     // Of arg_max and arg_min. Columns have one lane.
     llvm::Value* steps = nullptr;      // memory: in which step of the block each lane's element was found
     llvm::Value* best = nullptr;       // memory: the lanes' elements, of all blocks so far
@@ -92,6 +93,12 @@ class KernelGenerator {
   void emit_row_values(std::uint16_t pass, const Point& point);
   llvm::Value* element_to_combine(const Accumulator& accumulator);
   llvm::Value* accumulator_bytes(const Accumulator& accumulator, llvm::Value* lane) const;
+  /// The lanes of a block, as vectors.
+  std::vector<llvm::Value*> lanes_of(const Accumulator& accumulator);
+  void start_block(const Accumulator& accumulator);
+  void combine_lanes(const Accumulator& accumulator, const Point& point, unsigned group);
+  /// As vectors(), in turns of 64 elements: the body is told which of the vectors of a turn it works on.
+  void grouped_vectors(llvm::Value* begin, llvm::Value* end, const std::function<void(const Point&, unsigned)>& body);
   void row_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators);
   void column_pass(const std::vector<std::uint8_t>& needed, const std::vector<Accumulator>& accumulators,
                    const Point& column);
