@@ -1,5 +1,6 @@
 #include "cpu_math/math_code.h"
 
+#include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -25,7 +26,7 @@ void expect(llvm::Error error) {
 }
 
 /// void entry(ptr a, ptr b, ptr out, i64 count)
-void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double) {
+void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double, bool avx512) {
   llvm::IRBuilder<> builder(module.getContext());
   llvm::Type* pointer = builder.getPtrTy();
   llvm::Type* element = is_double ? builder.getDoubleTy() : builder.getFloatTy();
@@ -33,6 +34,7 @@ void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_doubl
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer, builder.getInt64Ty()}, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "entry", module);
   function->addFnAttr("prefer-vector-width", "512");
+  if (avx512) cpu::mark_avx512(*function);
   auto* start = llvm::BasicBlock::Create(module.getContext(), "start", function);
   auto* loop = llvm::BasicBlock::Create(module.getContext(), "loop", function);
   auto* end = llvm::BasicBlock::Create(module.getContext(), "end", function);
@@ -89,7 +91,7 @@ MathCode MathCode::compile_bits(Op op, int arity, unsigned lanes, const std::str
   }
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("math", *context);
-  build(*module, op, arity, lanes, is_double);
+  build(*module, op, arity, lanes, is_double, cpu == "x86-64-v4" || (cpu == "host" && has_avx512()));
   auto engine = std::make_unique<Engine>();
   engine->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(target).create());
   module->setDataLayout(engine->jit->getDataLayout());

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/kernel_generator.h"
+#include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
 #include "backends/reference/reduction_order.h"
 
@@ -467,6 +468,7 @@ void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style
   auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kEntryName, module);
   function->setDoesNotThrow();
+  if (style.avx512) mark_avx512(*function);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   KernelGenerator(builder, kernel, style).run(function->getArg(0));
   builder.CreateRetVoid();

@@ -56,6 +56,7 @@ struct CodeStyle {
   bool stages = false;   // long bodies are cut into several loops
   bool groups = false;   // all lanes of a row's reduction in one turn of its loop, and in registers
   bool x86 = true;
+  bool avx512 = false;
 };
 
 /// Adds the function to an empty module.

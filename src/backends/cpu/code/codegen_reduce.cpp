@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace lento::cpu {
 
@@ -116,6 +117,9 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
     if (style_.groups && !searches) {
       for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes())
         accumulator.groups.push_back(emitter_.local_value(accumulator.dtype));
+      const Op op = kernel_.body[accumulator.at].op;
+      if (is_floating(accumulator.dtype) && (op == Op::reduce_max || op == Op::reduce_min))
+        accumulator.nans = emitter_.local_value(DType::bool_);
     } else {
       accumulator.lanes = emitter_.local(bytes * kReductionLanes);
     }
@@ -250,6 +254,7 @@ void KernelGenerator::start_block(const Accumulator& a) {
   if (a.positions != nullptr) return start_block_search(a);
   Value* identity = emitter_.identity(kernel_.body[a.at].op, a.dtype);
   for (Value* group : a.groups) b_.CreateStore(identity, group);
+  if (a.nans != nullptr) b_.CreateStore(emitter_.number(DType::bool_, 0), a.nans);
   if (!a.groups.empty()) return;
   for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
     emitter_.store(a.dtype, identity, accumulator_bytes(a, b_.getInt64(lane)), nullptr);
@@ -262,7 +267,13 @@ void KernelGenerator::combine_lanes(const Accumulator& a, const Point& point, un
   if (point.mask != nullptr) element = emitter_.select(a.dtype, point.mask, element, emitter_.identity(op, a.dtype));
   if (!a.groups.empty()) {
     Value* so_far = emitter_.load_local(a.dtype, a.groups[group]);
-    b_.CreateStore(emitter_.combine(op, a.dtype, so_far, element), a.groups[group]);
+    if (a.nans == nullptr) {
+      b_.CreateStore(emitter_.combine(op, a.dtype, so_far, element), a.groups[group]);
+      return;
+    }
+    b_.CreateStore(emitter_.combine_numbers(op, so_far, element), a.groups[group]);
+    Value* nan = b_.CreateFCmpUNO(element, element);
+    b_.CreateStore(b_.CreateOr(emitter_.load_local(DType::bool_, a.nans), nan), a.nans);
     return;
   }
   Value* lanes = accumulator_bytes(a, b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)));
@@ -319,6 +330,10 @@ void KernelGenerator::fold_row_block(const Accumulator& a) {
   Value* value = vectors[0];
   for (unsigned half = emitter_.lanes() / 2; half > 0; half /= 2) {
     value = emitter_.combine(op, a.dtype, value, emitter_.shift_down(a.dtype, value, half));
+  }
+  if (a.nans != nullptr) {
+    Value* any = b_.CreateOrReduce(emitter_.load_local(DType::bool_, a.nans));
+    value = b_.CreateSelect(any, emitter_.number(a.dtype, std::numeric_limits<double>::quiet_NaN()), value);
   }
   emitter_.store_one(a.dtype, value, a.result);
 }

@@ -2,9 +2,11 @@
 #include "backends/cpu/code/emitter.h"
 
 #include "backends/cpu/code/loop_symbols.h"
+#include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <limits>
@@ -312,6 +314,10 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
 /// What processors have gives the second operand when there is a nan or when both are zero. So both ways differ only
 /// then: the sign bits of zeros are joined as bits, and a nan, which a sum keeps, is chosen separately.
 Value* Emitter::extreme(Op op, Value* a, Value* b) {
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), b_.CreateFAdd(a, b), extreme_of_numbers(op, a, b));
+}
+
+Value* Emitter::extreme_of_numbers(Op op, Value* a, Value* b) {
   Type* floats = a->getType();
   Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
   const bool larger = op == Op::maximum;
@@ -320,7 +326,24 @@ Value* Emitter::extreme(Op op, Value* a, Value* b) {
     return b_.CreateBitCast(chosen, bits);
   };
   Value* joined = larger ? b_.CreateAnd(choose(a, b), choose(b, a)) : b_.CreateOr(choose(a, b), choose(b, a));
-  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), b_.CreateFAdd(a, b), b_.CreateBitCast(joined, floats));
+  return b_.CreateBitCast(joined, floats);
+}
+
+Value* Emitter::combine_numbers(Op reduction, Value* a, Value* b) {
+  if (!for_avx512(b_)) return extreme_of_numbers(combining_op(reduction), a, b);
+  // One instruction that knows the signs of zeros.
+  return by_registers(b_, {a, b}, [&](llvm::ArrayRef<Value*> args) -> Value* {
+    constexpr unsigned kSmaller = 0b0100;
+    constexpr unsigned kLarger = 0b0101;
+    constexpr unsigned kCurrentRounding = 4;
+    const bool is_float = args[0]->getType()->getScalarType()->isFloatTy();
+    Value* none = llvm::PoisonValue::get(args[0]->getType());
+    Value* all = is_float ? b_.getInt16(0xffff) : b_.getInt8(0xff);
+    return b_.CreateIntrinsic(
+        is_float ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_pd_512, {},
+        {args[0], args[1], b_.getInt32(reduction == Op::reduce_max ? kLarger : kSmaller), none, all,
+         b_.getInt32(kCurrentRounding)});
+  });
 }
 
 Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {

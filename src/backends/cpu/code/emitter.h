@@ -78,6 +78,8 @@ class Emitter {
   // ---- Reductions, on values of the accumulator's dtype.
 
   llvm::Value* combine(Op reduction, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// As combine() for reduce_max and reduce_min of floats, where neither is nan; otherwise the result is anything.
+  llvm::Value* combine_numbers(Op reduction, llvm::Value* a, llvm::Value* b);
   /// For arg_max and arg_min: whether `a` is to be found rather than `b`, wherever they are. A nan beats all others.
   llvm::Value* beats(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   /// What changes nothing when combined.
@@ -104,6 +106,7 @@ class Emitter {
   llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);
   llvm::Value* compute_float(Op op, std::span<llvm::Value* const> args);
   llvm::Value* extreme(Op op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* extreme_of_numbers(Op op, llvm::Value* a, llvm::Value* b);
   llvm::Value* compute_complex(Op op, std::span<llvm::Value* const> args);
   llvm::Value* divide_integers(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);

@@ -59,6 +59,7 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   const bool map = kernel.form == LoopForm::map;
   CodeStyle style;
   style.x86 = isa != Isa::neon;
+  style.avx512 = isa == Isa::avx512;
   // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
   style.compact = !careful && isa == Isa::avx512;
   style.tiles = careful && map && wants_tiles(kernel);

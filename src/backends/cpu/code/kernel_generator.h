@@ -34,6 +34,7 @@ class KernelGenerator {
     DType dtype = DType::float32;      // of what is combined
     llvm::Value* lanes = nullptr;      // memory: the 64 lanes of a block
     std::vector<llvm::Value*> groups;  // instead of it, memory that becomes registers: a vector of lanes each
+    llvm::Value* nans = nullptr;       // of reduce_max and reduce_min, likewise: lanes that have met a nan
     llvm::Value* result = nullptr;     // memory: of the block, in the end of all
     llvm::Value* tree = nullptr;       // memory: the BlockTree
     // Of arg_max and arg_min. Columns have one lane.

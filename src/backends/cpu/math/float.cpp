@@ -1,6 +1,9 @@
 // The functions on floats that matter most, computed in floats.
+#include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/functions.h"
 #include "backends/cpu/math/polynomials.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <limits>
 
@@ -13,6 +16,7 @@ constexpr double kRounder = 0x1.8p23;
 constexpr std::uint64_t kRounderBits = 0x4b400000U;
 constexpr std::uint64_t kRootHalfBits = 0x3f3504f3U;
 constexpr std::uint64_t kSign = 0x80000000U;
+constexpr std::uint64_t kLargestOfExponent = 0x40000000U;
 
 /// e^x = 2^n (1 + rest), with n in the lowest bits of `shifted`.
 struct Exponential {
@@ -21,19 +25,40 @@ struct Exponential {
   Real rest;
 };
 
-Exponential exponential(Real x) {
+enum class Remainder { any, bounded };
+
+Exponential exponential(Real x, Remainder remainder = Remainder::any) {
   const Real shifted = fma(x, kInverseLn2[0], kRounder);
   const Real n = shifted - kRounder;
-  const Real r = fma(n, -kLn2Float[1], fma(n, -kLn2Float[0], x));
+  Real r = fma(n, -kLn2Float[1], fma(n, -kLn2Float[0], x));
+  // Without its largest bit an exponent is below 1: that of infinity, of nan and of what is too large. Others have
+  // none.
+  if (remainder == Remainder::bounded) r = real_of(bits_of(r) & ~kLargestOfExponent, x);
   return {bits_of(shifted), n, fma(polynomial(r, kExpFloat) * r, r, r)};
 }
 
 /// 2^n where it is normal.
 Real power_of_exponential(const Exponential& e) { return real_of((e.shifted + 127) << 23, e.rest); }
 
+/// x 2^n, rounded once.
+Real scale_avx512(Real x, Real n) {
+  llvm::IRBuilderBase& b = *x.builder;
+  return {&b, by_registers(b, {x.value, n.value}, [&](llvm::ArrayRef<llvm::Value*> args) {
+            llvm::Value* none = llvm::PoisonValue::get(args[0]->getType());
+            constexpr unsigned kCurrentRounding = 4;
+            return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                     {args[0], args[1], none, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
+          })};
+}
+
 }  // namespace
 
 Real exp_float(Real x) {
+  if (for_avx512(*x.builder) && x.type()->isVectorTy()) {
+    // There x needs no bounds: whatever n is, also nan, decides the result, if only the rest is a number.
+    const Exponential e = exponential(x, Remainder::bounded);
+    return scale_avx512(1.0 + e.rest, e.n);
+  }
   const Exponential e = exponential(at_least(at_most(x, 89.5), -104));
   // The exponent is put back in two halves, the first without rounding, so that subnormal results round once.
   const Bits n = e.shifted - kRounderBits;

@@ -10,6 +10,7 @@
 //   math.cpp                which function serves which op
 //   values.h                vectors with operators, sums of two
 //   functions.h             the functions, by file
+//   avx512.h                what some of them do with fewer instructions where there is AVX-512
 //   exp.cpp, log.cpp, trig.cpp, angle.cpp, inverse.cpp, erf.cpp, float.cpp
 //   polynomials.h, two_over_pi.h    made by tools/minimax
 #pragma once
