@@ -109,6 +109,14 @@ TEST(Codegen, ASumOfNegativeZerosIsOne) {
   check_reductions(LoopForm::column, Values::zeros, dtypes);
 }
 
+TEST(Codegen, LargestAndSmallestElementsMayBeZerosInfiniteAndNan) {
+  const DType dtypes[] = {DType::float16, DType::float32, DType::float64};
+  for (const Values values : {Values::signs, Values::nans}) {
+    check_reductions(LoopForm::row, values, dtypes);
+    check_reductions(LoopForm::column, values, dtypes);
+  }
+}
+
 TEST(Codegen, TheSameKernelIsTheSameObjectOnEveryThread) {
   Random random(6);
   KernelChoice choice;

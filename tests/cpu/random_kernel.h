@@ -25,6 +25,8 @@ enum class Values : std::uint8_t {
   special,  // numbers, now and then one that is hard to round, too large, infinite or nan
   plain,    // numbers around 0
   zeros,    // all -0
+  signs,    // 0, -0 and what is infinite
+  nans,     // numbers, and a nan now and then
 };
 
 /// A kernel and the arguments of a call: the memory of operands has gaps where strides leave them, and ends that

@@ -97,7 +97,15 @@ T random_element(Random& random, Values values) {
     return T(static_cast<typename T::value_type>(normal(random)), static_cast<typename T::value_type>(normal(random)));
   } else {
     if (values == Values::zeros) return static_cast<T>(-0.0);
-    if (values == Values::plain) return static_cast<T>(std::normal_distribution<double>()(random));
+    if (values == Values::signs) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      const double numbers[] = {0.0, -0.0, kind < 4 ? -kInfinity : kInfinity};
+      return static_cast<T>(numbers[below(random, 200) == 0 ? 2 : kind % 2]);
+    }
+    if (values == Values::nans && below(random, 100) == 0) {
+      return static_cast<T>(std::copysign(std::numeric_limits<double>::quiet_NaN(), kind < 4 ? -1.0 : 1.0));
+    }
+    if (values != Values::special) return static_cast<T>(std::normal_distribution<double>()(random));
     if (kind == 0) return static_cast<T>(special_number(random));
     if (kind == 2) return static_cast<T>(near_tie(random));
     std::normal_distribution<double> normal(0, kind == 1 ? 1e4 : 2);
