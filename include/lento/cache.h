@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ LENTO_API Info info();
 LENTO_API void clear(bool disk = false);
 /// Forgets the plan with this graph_key; false when there is none.
 LENTO_API bool remove(std::uint64_t key);
+/// Computes what the cached plan with this graph_key computes, with other inputs of the same dtypes and shapes, in the
+/// order in which the trace first used them; numbers are those of the trace that was compiled. Returns the plan's
+/// outputs in the order of their creation. Throws ValueError when there is no such plan or the inputs do not fit.
+LENTO_API std::vector<Tensor> run(std::uint64_t key, const std::vector<Tensor>& inputs,
+                                  std::source_location site = std::source_location::current());
 /// Evicts at once what is over the new limit.
 LENTO_API void set_limit(std::size_t bytes);
 /// The same for the files of compiled code.

@@ -15,7 +15,8 @@ from ._core import cache_clear as clear
 from ._core import cache_info as info
 from ._core import cache_plans as plans
 from ._core import cache_remove as remove
+from ._core import cache_run as run
 from ._core import cache_set_disk_limit as set_disk_limit
 from ._core import cache_set_limit as set_limit
 
-__all__ = ["clear", "info", "plans", "remove", "set_disk_limit", "set_limit"]
+__all__ = ["clear", "info", "plans", "remove", "run", "set_disk_limit", "set_limit"]

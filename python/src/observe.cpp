@@ -1,5 +1,6 @@
 #include "observe.h"
 
+#include "arguments.h"
 #include "classes.h"
 #include "convert.h"
 #include "gil.h"
@@ -123,6 +124,20 @@ nb::list cached_plans() {
   return list;
 }
 
+nb::list run_cached(std::uint64_t key, const nb::object& object) {
+  std::vector<Tensor> inputs;
+  collect_tensors(object.ptr(), "cache.run", inputs);
+  std::vector<Tensor> outputs;
+  const PythonSourceScope source;
+  {
+    const WithoutGil without_gil;
+    outputs = cache::run(key, inputs);
+  }
+  nb::list list;
+  for (Tensor& output : outputs) list.append(nb::steal(wrap(std::move(output))));
+  return list;
+}
+
 void bind_cache(nb::module_& module) {
   module.def(
       "cache_info", &cache_info,
@@ -134,6 +149,17 @@ void bind_cache(nb::module_& module) {
       "files of compiled code.");
   module.def("cache_remove", &cache::remove, nb::arg("key"),
              "Forgets the plan with this ``lento.graph_key``; False when there is none.");
+  module.def(
+      "cache_run", &run_cached, nb::arg("key"), nb::arg("inputs"),
+      "Computes what the cached plan with this ``lento.graph_key`` computes, with other inputs of the same dtypes and\n"
+      "shapes, in the order in which the trace first used them. Numbers are those of the trace that was compiled. "
+      "Returns\nthe plan's outputs, oldest first.\n\n"
+      "    >>> x, y = lento.asarray([1.0, 2.0]), lento.asarray([3.0, 4.0])\n"
+      "    >>> z = x * 2\n"
+      "    >>> key = lento.graph_key(z)\n"
+      "    >>> lento.eval(z)\n"
+      "    >>> lento.cache.run(key, [y])\n"
+      "    [tensor([6., 8.], dtype=float32)]\n");
   module.def("cache_set_limit", &cache::set_limit, nb::arg("bytes"), "Evicts at once what is over the new limit.");
   module.def("cache_set_disk_limit", &cache::set_disk_limit, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>(),
              "The same for the files of compiled code, of all processes together.");

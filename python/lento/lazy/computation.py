@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .. import _core
 
@@ -24,16 +24,14 @@ def get_graph_hash(tensors: Sequence[_core.Tensor]) -> str:
     return f"{_core.graph_key(*tensors):016x}"
 
 
-def run_cached_graph(hash_str: str, graph_inputs: Sequence[Any]) -> NoReturn:
-    """Not in Lento: raises ``NotImplementedError``.
+def run_cached_graph(hash_str: str, graph_inputs: Sequence[_core.Tensor]) -> list[_core.Tensor]:
+    """``lento.cache.run``: what the cached graph of this hash computes, with other inputs.
 
-    LTC needs it because tracing is slow there. In Lento, call the function again with the other inputs: a step of the
-    same structure is recognised and runs the cached plan, and that costs tens of nanoseconds an op.
+    The inputs are those of the graph, in the order in which it first used them; numbers are those of the trace that was
+    compiled. The results are the graph's outputs, oldest first. LTC needs this because tracing is slow there; in Lento,
+    calling the function again finds the cached graph at tens of nanoseconds an op.
     """
-    raise NotImplementedError(
-        "run_cached_graph(): a plan is not run by its key in Lento; call the function that recorded it again with the "
-        "new inputs, and its cached plan is found by its structure"
-    )
+    return _core.cache_run(int(hash_str, 16), list(graph_inputs))
 
 
 def get_tensors_ts_device_data_node(tensors: Sequence[_core.Tensor]) -> NoReturn:
