@@ -30,16 +30,11 @@ namespace lento {
 
 namespace {
 
-/// Guards the state of all caches, of which a process has one. Known to fork() from the start.
-std::mutex& state_mutex() {
-  static std::mutex* mutex = [] {
-    auto* made = new std::mutex;
-    lock_while_forking(*made, ForkOrder::cache);
-    return made;
-  }();
-  return *mutex;
-}
-[[maybe_unused]] const std::mutex& made_at_start = state_mutex();
+/// Guards the state of all caches, of which a process has one.
+struct StateMutex : ForkMutex {
+  StateMutex() : ForkMutex(ForkOrder::cache) {}
+};
+std::mutex& state_mutex() { return Lasting<StateMutex>::get(); }
 
 const CounterId kHit = counter_id("kernel.disk_hit");
 const CounterId kStore = counter_id("kernel.disk_store");

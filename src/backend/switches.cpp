@@ -57,8 +57,6 @@ Switches read_environment() {
 /// in the middle would be of no use to anybody.
 class Known {
  public:
-  Known() { lock_while_forking(mutex_, ForkOrder::notes); }
-
   const Switches* find_or_add(const Switches& wanted) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(all_, wanted);
@@ -71,17 +69,12 @@ class Known {
   }
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_{ForkOrder::notes};
   std::deque<Switches> all_;
   std::optional<Switches> from_environment_;
 };
 
-Known& known() {
-  static auto* made = new Known;  // plans name them while the process exits
-  return *made;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Known& made_at_start = known();
+Known& known() { return Lasting<Known>::get(); }
 
 std::atomic<const Switches*> current{nullptr};
 constinit thread_local const Switches* held_here = nullptr;

@@ -13,7 +13,7 @@ namespace lento {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::counters};
   std::unordered_map<std::string, CounterId> ids;
   std::vector<std::string> names;
   std::vector<CounterBlock*> blocks;  // of living threads
@@ -21,14 +21,7 @@ struct Registry {
   CounterBlock baseline;              // what had been counted at the last reset
 };
 
-Registry& registry() {
-  static auto* counters = [] {
-    auto* made = new Registry;  // threads may still count while the process exits
-    lock_while_forking(made->mutex, ForkOrder::counters);
-    return made;
-  }();
-  return *counters;
-}
+Registry& registry() { return Lasting<Registry>::get(); }
 
 /// Set once the thread's BlockOwner is gone; trivially destructible, so it can still be read then.
 constinit thread_local bool thread_ended = false;

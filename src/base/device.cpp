@@ -12,18 +12,11 @@ namespace lento {
 namespace {
 
 struct Table {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::devices};
   std::deque<std::string> names;  // by id: "reference:0"
 };
 
-Table& table() {
-  static auto* devices = [] {
-    auto* made = new Table;  // outlives static destructors
-    lock_while_forking(made->mutex, ForkOrder::devices);
-    return made;
-  }();
-  return *devices;
-}
+Table& table() { return Lasting<Table>::get(); }
 
 }  // namespace
 

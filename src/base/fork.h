@@ -31,4 +31,25 @@ void lock_while_forking(std::function<void()> lock, std::function<void()> unlock
 void lock_while_forking(std::function<void()> lock, std::function<void()> unlock, std::function<void()> unlock_in_child,
                         ForkOrder order);
 
+/// A mutex that fork() knows. It must live as long as the process.
+class ForkMutex : public std::mutex {
+ public:
+  explicit ForkMutex(ForkOrder order) { lock_while_forking(*this, order); }
+};
+
+/// The one T of this process. It is made before there are threads, for a fork in the middle of making it would leave
+/// the child with half of it, and never destroyed: threads may use it while the process exits.
+template <class T>
+class Lasting {
+ public:
+  static T& get() {
+    (void)&made_at_start_;  // what nothing mentions is not made
+    static T* const made = new T;
+    return *made;
+  }
+
+ private:
+  static inline const bool made_at_start_ = (get(), true);
+};
+
 }  // namespace lento

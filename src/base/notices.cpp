@@ -11,23 +11,13 @@ namespace lento {
 namespace {
 
 struct Notices {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::notes};
   std::vector<std::string> left;
 };
 
 std::atomic<bool> any{false};
 
-Notices& notices() {
-  static auto* all = [] {
-    auto* made = new Notices;  // workers may leave one while the process exits
-    lock_while_forking(made->mutex, ForkOrder::notes);
-    return made;
-  }();
-  return *all;
-}
-
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Notices& made_at_start = notices();
+Notices& notices() { return Lasting<Notices>::get(); }
 
 }  // namespace
 

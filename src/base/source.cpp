@@ -16,22 +16,13 @@ namespace {
 std::atomic<SourceResolver> resolver{nullptr};
 
 struct Interned {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::interner};
   std::set<std::string, std::less<>> files;
   std::map<std::pair<ScopeId, std::string>, ScopeId> scope_ids;
   std::deque<std::string> scope_names{""};  // by ScopeId; a deque keeps references valid
 };
 
-Interned& interned() {
-  static auto* tables = [] {
-    auto* made = new Interned;  // never destroyed: threads may still record at exit
-    lock_while_forking(made->mutex, ForkOrder::interner);
-    return made;
-  }();
-  return *tables;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Interned& made_at_start = interned();
+Interned& interned() { return Lasting<Interned>::get(); }
 
 }  // namespace
 

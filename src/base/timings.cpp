@@ -22,19 +22,12 @@ struct Series {
 };
 
 struct Registry {
-  std::mutex mutex;  // one for all: it is held for some nanoseconds, twice a step
+  ForkMutex mutex{ForkOrder::counters};  // one for all: it is held for some nanoseconds, twice a step
   std::size_t used = 0;
   std::array<Series, kMaxTimings> series;
 };
 
-Registry& registry() {
-  static auto* all = [] {
-    auto* made = new Registry;  // threads may still be timed while the process exits
-    lock_while_forking(made->mutex, ForkOrder::counters);
-    return made;
-  }();
-  return *all;
-}
+Registry& registry() { return Lasting<Registry>::get(); }
 
 /// Needs the registry's lock.
 TimingSummary summarize(const Series& series) {

@@ -11,7 +11,7 @@ namespace {
 struct ValueStore {
   static constexpr std::size_t kSlab = 256;
 
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::values};
   std::vector<std::unique_ptr<Value[]>> slabs;
   std::vector<Value*> free;
 
@@ -28,16 +28,7 @@ struct ValueStore {
   }
 };
 
-ValueStore& store() {
-  static auto* all = [] {
-    auto* made = new ValueStore;  // values may go while the process exits
-    lock_while_forking(made->mutex, ForkOrder::values);
-    return made;
-  }();
-  return *all;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const ValueStore& made_at_start = store();
+ValueStore& store() { return Lasting<ValueStore>::get(); }
 
 /// Free values of one thread.
 struct ValuePool {

@@ -28,20 +28,11 @@ struct CompileNote {
 };
 
 struct Notes {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::notes};
   std::deque<CompileNote> compiles;
   std::size_t forgotten = 0;
 };
-Notes& notes() {
-  static auto* all = [] {
-    auto* made = new Notes;  // threads may still step while the process exits
-    lock_while_forking(made->mutex, ForkOrder::notes);
-    return made;
-  }();
-  return *all;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Notes& made_at_start = notes();
+Notes& notes() { return Lasting<Notes>::get(); }
 
 std::string at(const Source& source) {
   const std::string line = to_string(source);

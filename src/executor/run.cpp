@@ -30,7 +30,7 @@ const TimingId kRunTime = timing_id("run");
 
 /// Runs under way on one device, and what went wrong on it since the last wait.
 struct DeviceRuns {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::runs};
   Run* first = nullptr;  // oldest; linked through the runs, so that launching cannot fail for lack of memory
   Run* last = nullptr;
   std::size_t count = 0;
@@ -57,16 +57,7 @@ struct DeviceRuns {
     planned_bytes -= run.plan->program->planned_peak();
   }
 };
-DeviceRuns& runs_of(std::uint8_t device) {
-  static auto* all = [] {
-    auto* made = new std::array<DeviceRuns, kMaxDevices>;  // workers may end after static destructors
-    for (DeviceRuns& runs : *made) lock_while_forking(runs.mutex, ForkOrder::runs);
-    return made;
-  }();
-  return (*all)[device];
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const DeviceRuns& made_at_start = runs_of(0);
+DeviceRuns& runs_of(std::uint8_t device) { return Lasting<std::array<DeviceRuns, kMaxDevices>>::get()[device]; }
 constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 

@@ -20,20 +20,11 @@ constexpr std::size_t kMaxLines = 1000;  // more than anybody reads
 using Line = std::pair<const void*, std::uint32_t>;
 
 struct Notes {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::notes};
   std::map<Line, std::uint64_t> counts;  // since the last describe_syncs
   std::set<std::string> warned;          // lines as text: a front end's positions are finer than lines
 };
-Notes& notes() {
-  static auto* all = [] {
-    auto* made = new Notes;  // threads may still read while the process exits
-    lock_while_forking(made->mutex, ForkOrder::notes);
-    return made;
-  }();
-  return *all;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Notes& made_at_start = notes();
+Notes& notes() { return Lasting<Notes>::get(); }
 
 std::atomic<SyncMode> mode{SyncMode::allow};
 

@@ -13,9 +13,15 @@ namespace lento {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::tapes};
   std::vector<Tape*> all[kMaxDevices];
   std::vector<Tape*> idle[kMaxDevices];  // whose thread ended; some hold pending records that handles elsewhere name
+
+  Registry() {
+    // A thread that is recording when another one forks would leave its tape locked for ever in the child.
+    lock_while_forking([this] { lock_all(); }, [this] { unlock_all(&BiasedLock::unlock_visitor); },
+                       [this] { unlock_all(&BiasedLock::unlock_in_child); }, ForkOrder::tape);
+  }
 
   /// For fork: the list is locked already. The forking thread is not recording, so its own tapes are free.
   void lock_all() {
@@ -34,19 +40,7 @@ struct Registry {
   }
 };
 
-Registry& registry() {
-  static auto* tapes = [] {
-    auto* made = new Registry;  // threads may end while the process exits
-    lock_while_forking(made->mutex, ForkOrder::tapes);
-    // A thread that is recording when another one forks would leave its tape locked for ever in the child.
-    lock_while_forking([made] { made->lock_all(); }, [made] { made->unlock_all(&BiasedLock::unlock_visitor); },
-                       [made] { made->unlock_all(&BiasedLock::unlock_in_child); }, ForkOrder::tape);
-    return made;
-  }();
-  return *tapes;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Registry& made_at_start = registry();
+Registry& registry() { return Lasting<Registry>::get(); }
 
 struct ThreadEnd {
   ~ThreadEnd() {
