@@ -2,13 +2,19 @@
 #include "backend/switches.h"
 
 #include "backends/cpu/code/kernel_cache.h"
+#include "backends/cpu/program.h"
+#include "base/counters.h"
+#include "ir/run_graph.h"
 
 #include <lento/error.h>
 #include <lento/eval.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace lento::testing {
 namespace {
@@ -57,6 +63,21 @@ TEST_F(SwitchesTest, ACompileKeepsThoseItStartedWith) {
   EXPECT_EQ(switches(), unfused);
   EXPECT_FALSE(cpu::fusion_options().fuse);
   std::thread([] { EXPECT_TRUE(cpu::fusion_options().fuse) << "other threads go their own way"; }).join();
+}
+
+TEST_F(SwitchesTest, HoldOnEveryThreadThatCompiles) {
+  std::string nodes;
+  for (int i = 0; i < 16; ++i) nodes += fmt::format("  %{} = scan_sum(%in0, axis={}) : float32(3, 4)\n", i, i % 2);
+  const Graph graph = parse_graph("graph(%in0: float32(3, 4)) {\n" + nodes + "  return %0, %1\n}");
+  Options forced;
+  forced.force_fallback = "scan_sum";
+  const CompileSwitches held(find_switches(forced));
+  FusionOptions unfused;
+  unfused.fuse = false;  // what is computed twice stays
+  cpu::CpuProgram program(graph, 0, unfused);
+  const std::uint64_t before = counter_value("fallback.scan_sum");
+  (void)test::run_graph(program, graph, {std::vector<std::byte>(48)});
+  EXPECT_EQ(counter_value("fallback.scan_sum") - before, 16U);
 }
 
 TEST_F(SwitchesTest, WhatMakesNoSenseChangesNothing) {

@@ -1,7 +1,9 @@
 #include "backends/cpu/program.h"
 
+#include "backend/switches.h"
 #include "backends/cpu/launch.h"
 #include "backends/cpu/program_run.h"
+#include "backends/cpu/threads.h"
 #include "compiler/passes/simplify.h"
 
 #include "ir/op.h"
@@ -29,12 +31,30 @@ CpuProgram::CpuProgram(Graph graph, std::uint8_t device, const FusionOptions& fu
     for (const std::uint32_t node : schedule_.steps[s].nodes) step_of_[node] = s;
   }
   find_donors();
-  for (const Step& step : schedule_.steps) {
-    library_.push_back(step.is_kernel ? nullptr : make_library_step(graph_, step));
+  make_library_steps();
+  for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
+    const Step& step = schedule_.steps[s];
     double nanoseconds = step.is_kernel ? step.cost * kNanosecondsPerInstruction : step.cost;
-    if (library_.back() != nullptr) nanoseconds = library_.back()->nanoseconds();
+    if (library_[s] != nullptr) nanoseconds = library_[s]->nanoseconds();
     estimated_microseconds_ += (nanoseconds + kNanosecondsPerStep) / 1000;
   }
+}
+
+/// On all threads: a primitive of oneDNN takes up to a millisecond, since it generates code.
+void CpuProgram::make_library_steps() {
+  library_.resize(schedule_.steps.size());
+  std::vector<std::uint32_t> calls;
+  for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {
+    if (!schedule_.steps[s].is_kernel) calls.push_back(s);
+  }
+  const Switches* const under = switches();
+  parallel_for(static_cast<std::int64_t>(calls.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    const CompileSwitches held(under);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::uint32_t s = calls[static_cast<std::size_t>(i)];
+      library_[s] = make_library_step(graph_, schedule_.steps[s]);
+    }
+  });
 }
 
 /// Which inputs' memory the results of each kernel may take, if the inputs are given away.
@@ -130,11 +150,9 @@ std::optional<std::uint32_t> CpuProgram::updated_input(std::uint32_t number) con
 }
 
 std::size_t CpuProgram::bytes() const {
-  // Loaded code has pages and mappings of its own, of which a process has a limited number; a plan keeps it alive.
-  constexpr std::size_t kBytesPerKernel = 32 << 10;
   std::size_t total = graph_.nodes.size() * (sizeof(Record) + sizeof(Source) + sizeof(Place));
   for (const Step& step : schedule_.steps) total += sizeof(Step) + step.strides.size() * 16 + step.nodes.size() * 4;
-  for (const KernelRef& code : code_) total += std::max(kBytesPerKernel, code->code_bytes());
+  for (const KernelRef& code : code_) total += sizeof(CachedKernel) + code->code_bytes();
   for (const auto& step : library_) total += step == nullptr ? 0 : step->bytes();
   return total;
 }

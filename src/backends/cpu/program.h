@@ -42,6 +42,7 @@ class CpuProgram final : public Program {
     std::uint32_t node;
   };
 
+  void make_library_steps();
   void find_donors();
   /// The input that a step updates, which may happen in place if nobody else holds it.
   std::optional<std::uint32_t> updated_input(std::uint32_t step) const;

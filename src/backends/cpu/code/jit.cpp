@@ -1,6 +1,7 @@
 // Compiling with LLVM and loading what comes out. Each call has a context and a target machine of its own.
 #include "backends/cpu/code/jit.h"
 
+#include "backends/cpu/code/code_memory.h"
 #include "backends/cpu/code/codegen.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
@@ -9,7 +10,6 @@
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
-#include <llvm/ExecutionEngine/SectionMemoryManager.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -26,6 +26,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
+#include <optional>
 
 namespace lento::cpu {
 
@@ -152,20 +154,59 @@ class Resolver final : public llvm::LegacyJITSymbolResolver {
   llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
 
-/// Counts what it hands out.
-class Memory final : public llvm::SectionMemoryManager {
+/// Where the sections of an object lie while they are linked: in ordinary memory, at which addresses they will run
+/// being decided afterwards. So nothing that LLVM asks for is short, which it would answer by ending the process.
+class Sections final : public llvm::RuntimeDyld::MemoryManager {
  public:
-  std::size_t bytes = 0;
-  std::uint8_t* allocateCodeSection(std::uintptr_t size, unsigned alignment, unsigned id,
-                                    llvm::StringRef name) override {
-    bytes += size;
-    return SectionMemoryManager::allocateCodeSection(size, alignment, id, name);
+  /// Sections are not larger than the object, but for tables of what it refers to.
+  explicit Sections(std::size_t object_bytes) : room_(object_bytes + (std::size_t{16} << 10)) {}
+
+  /// Of all sections, one behind the other.
+  std::size_t bytes() const { return bytes_; }
+  /// Tells the linker where they will be.
+  void place(llvm::RuntimeDyld& linker, const std::byte* at) const {
+    for (const Section& section : all_) {
+      linker.mapSectionAddress(section.data, reinterpret_cast<std::uintptr_t>(at + section.offset));
+    }
   }
-  std::uint8_t* allocateDataSection(std::uintptr_t size, unsigned alignment, unsigned id, llvm::StringRef name,
-                                    bool read_only) override {
-    bytes += size;
-    return SectionMemoryManager::allocateDataSection(size, alignment, id, name, read_only);
+  std::vector<std::byte> contents() const {
+    std::vector<std::byte> all(bytes_);
+    for (const Section& section : all_) std::copy_n(section.data, section.bytes, all.data() + section.offset);
+    return all;
   }
+
+  std::uint8_t* allocateCodeSection(std::uintptr_t bytes, unsigned alignment, unsigned, llvm::StringRef) override {
+    return add(bytes, alignment);
+  }
+  std::uint8_t* allocateDataSection(std::uintptr_t bytes, unsigned alignment, unsigned, llvm::StringRef,
+                                    bool) override {
+    return add(bytes, alignment);  // kernels have constants and no variables: all of it can be read only
+  }
+  void registerEHFrames(std::uint8_t*, std::uint64_t, std::size_t) override {}
+  void deregisterEHFrames() override {}
+  bool finalizeMemory(std::string*) override { return false; }
+
+ private:
+  struct Section {
+    std::byte* data;
+    std::size_t bytes;
+    std::size_t offset;
+  };
+
+  std::uint8_t* add(std::size_t bytes, std::size_t alignment) {
+    alignment = std::max<std::size_t>(alignment, 1);
+    auto* data = static_cast<std::byte*>(memory_.allocate(bytes, alignment));
+    std::fill_n(data, bytes, std::byte{0});
+    const std::size_t offset = llvm::alignTo(bytes_, alignment);
+    all_.push_back({data, bytes, offset});
+    bytes_ = offset + bytes;
+    return reinterpret_cast<std::uint8_t*>(data);
+  }
+
+  std::vector<std::byte> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::vector<Section> all_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -181,7 +222,7 @@ struct KernelCode::Loaded {
   std::size_t dims = 0;
   std::vector<std::int64_t> element_bytes;  // one an operand
   std::vector<std::size_t> outputs;         // operands
-  Memory memory;
+  std::optional<CodeMemory> memory;
   void (*entry)(const CallFrame*) = nullptr;
 
   /// In bytes.
@@ -213,7 +254,7 @@ struct KernelCode::Loaded {
 KernelCode::KernelCode(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
 KernelCode::~KernelCode() = default;
 
-std::size_t KernelCode::code_bytes() const { return loaded_->memory.bytes; }
+std::size_t KernelCode::code_bytes() const { return loaded_->memory->bytes(); }
 
 /// Strides and addresses for one call; a body of kMaxKernelBody instructions can use no more operands than that.
 struct KernelCode::Frame {
@@ -321,15 +362,18 @@ std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::v
                                      "kernel");
   auto file = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!file) fail<BackendError>("cpu: object code is damaged: {}", llvm::toString(file.takeError()));
+  Sections sections(object.size());
   Resolver resolver;
-  llvm::RuntimeDyld linker(loaded->memory, resolver);
+  llvm::RuntimeDyld linker(sections, resolver);
   linker.loadObject(**file);
-  linker.resolveRelocations();
+  if (!linker.hasError()) {
+    sections.place(linker, loaded->memory.emplace(sections.bytes()).data());
+    linker.resolveRelocations();
+  }
   const std::uint64_t entry = linker.getSymbol(kEntryName).getAddress();
   if (linker.hasError()) fail<BackendError>("cpu: object code does not load: {}", linker.getErrorString().str());
   if (entry == 0) fail<BackendError>("cpu: object code has no kernel in it");
-  std::string message;
-  if (loaded->memory.finalizeMemory(&message)) fail<BackendError>("cpu: no memory for code: {}", message);
+  loaded->memory->write(sections.contents());
   loaded->entry = reinterpret_cast<void (*)(const CallFrame*)>(entry);
   return std::shared_ptr<const KernelCode>(new KernelCode(std::move(loaded)));
 }

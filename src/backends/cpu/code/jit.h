@@ -60,7 +60,7 @@ class KernelCode {
   /// not stay in the caches.
   void run(const KernelArguments& arguments, const KernelRange& range, bool stream = false) const;
   void run_part(const KernelArguments& arguments, const KernelPart& part) const;
-  /// Bytes of memory the code takes.
+  /// Bytes of memory the code takes: whole pages.
   std::size_t code_bytes() const;
 
  private:
@@ -75,7 +75,8 @@ class KernelCode {
 /// The object code (ELF) of a kernel for which can_generate() holds; it holds no addresses of this process.
 /// Thread-safe.
 std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa = host_isa());
-/// The code of an object that compile_object made for this kernel. Throws BackendError when it is damaged.
+/// The code of an object that compile_object made for this kernel. Throws BackendError when it is damaged, or when
+/// there is no memory for code (code_memory.h).
 std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
 /// Both.
 std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa = host_isa());

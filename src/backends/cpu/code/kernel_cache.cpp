@@ -28,7 +28,7 @@ constexpr std::size_t kMaxKernels = 4096;
 struct Cache {
   using Order = std::list<KernelRef>;
 
-  std::mutex mutex;
+  ForkMutex mutex{ForkOrder::cache};
   Order order;
   std::unordered_multimap<std::uint64_t, Order::iterator> by_hash;
 
@@ -58,16 +58,7 @@ struct Cache {
   }
 };
 
-Cache& cache() {
-  static auto* kernels = [] {
-    auto* made = new Cache;  // programs may end while the process exits
-    lock_while_forking(made->mutex, ForkOrder::cache);
-    return made;
-  }();
-  return *kernels;
-}
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const Cache& made_at_start = cache();
+Cache& cache() { return Lasting<Cache>::get(); }
 
 }  // namespace
 
@@ -118,11 +109,11 @@ std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::siz
   found.reserve(kernels.size());
   const CodeTier tier = switches()->tier;
   for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel, tier));
-  std::atomic<std::size_t> count = 0;
+  std::atomic<std::size_t> missing = 0;
   parallel_for(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) count += found[static_cast<std::size_t>(i)]->ensure_compiled() ? 1 : 0;
+    for (std::int64_t i = begin; i < end; ++i) missing += found[static_cast<std::size_t>(i)]->ensure_compiled() ? 1 : 0;
   });
-  compiled = count;
+  compiled = missing;
   return found;
 }
 

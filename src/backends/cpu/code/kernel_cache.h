@@ -32,7 +32,13 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   /// To be called once a step, not once a part of it; a long one counts as many. Asks for better code when there were
   /// many.
   void note_use(std::uint32_t weight = 1);
-  std::size_t code_bytes() const { return current_.load(std::memory_order_acquire)->code_bytes(); }
+  /// Uses that were noted, until there were many.
+  std::uint32_t uses() const { return uses_.load(std::memory_order_relaxed); }
+  /// Of all code it has. It must have been compiled.
+  std::size_t code_bytes() const {
+    const KernelCode* current = current_.load(std::memory_order_acquire);
+    return current->code_bytes() + (current == first_.get() ? 0 : first_->code_bytes());
+  }
 
   /// Finds the first code on disk or compiles it, if nobody has. True if it did. Throws BackendError; the next call
   /// tries again.

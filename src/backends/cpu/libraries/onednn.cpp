@@ -42,14 +42,7 @@ class PrimitiveCache {
     return entries_.size();
   }
 
-  static PrimitiveCache& instance() {
-    static auto* cache = [] {
-      auto* made = new PrimitiveCache;  // lives as long as the process
-      lock_while_forking(made->mutex_, ForkOrder::memory);
-      return made;
-    }();
-    return *cache;
-  }
+  static PrimitiveCache& instance() { return Lasting<PrimitiveCache>::get(); }
 
  private:
   struct Entry {
@@ -82,12 +75,10 @@ class PrimitiveCache {
   }
 
   const CounterId made_ = counter_id("kernel.primitive");
-  std::mutex mutex_;
+  ForkMutex mutex_{ForkOrder::memory};
   std::map<Key, Entry> entries_;
   std::list<const Key*> ages_;  // the one used longest ago first
 };
-// Before there are threads: a fork in the middle of making it would leave the child with half of it.
-[[maybe_unused]] const PrimitiveCache& made_at_start = PrimitiveCache::instance();
 
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
