@@ -15,7 +15,7 @@ namespace lento::cpu {
 
 namespace {
 
-/// What counts as one use of code more: a kernel that runs for 3 ms is worth better code at once.
+/// What counts as one use of code more.
 constexpr double kCostOfUse = 100'000 / kNanosecondsPerInstruction;
 
 /// Parts for each thread: enough to balance threads that started late.
@@ -50,7 +50,7 @@ class Launch {
   }
 
   void run() {
-    code_.note_use(1 + static_cast<std::uint32_t>(std::min(cost_ / kCostOfUse, 1000.0)));
+    note_work(code_, cost_);
     if (cost_ <= kGrain) {
       code_.run(arguments_, {0, outer_, 0, inner_});
     } else if (const std::int64_t blocks = blocks_of_part(); blocks != 0) {
@@ -146,6 +146,10 @@ class Launch {
 };
 
 }  // namespace
+
+void note_work(CachedKernel& code, double cost) {
+  code.note_use(1 + static_cast<std::uint32_t>(std::min(cost / kCostOfUse, 1000.0)));
+}
 
 void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
             std::span<const std::int64_t> sizes, double cost) {

@@ -14,6 +14,9 @@ inline constexpr double kNanosecondsPerInstruction = 0.06;
 /// What is worth handing to another thread, in elements times instructions: some 10 µs.
 inline constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 
+/// Notes a use of code for this much work: a kernel that runs for 3 ms is worth better code at once.
+void note_work(CachedKernel& code, double cost);
+
 /// Does every point. `sizes` are those of the arguments, `cost` is elements times instructions. Counts as a use of the
 /// code.
 void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,

@@ -59,7 +59,7 @@ void run_tiles(std::span<const ChainLink> links, std::span<const TileOperand> ti
 
 void launch_chain(std::span<const ChainLink> links, std::span<const TileOperand> tile_operands, const Chain& chain,
                   std::int64_t elements, double cost) {
-  for (const ChainLink& link : links) link.code->note_use();
+  for (const ChainLink& link : links) note_work(*link.code, cost / static_cast<double>(links.size()));
   const double tile_cost = cost / static_cast<double>(elements) * static_cast<double>(chain.tile);
   const std::int64_t grain = std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / tile_cost)) * chain.tile;
   parallel_for(elements, grain,

@@ -1,0 +1,56 @@
+// What running a kernel notes about it.
+#include "backends/cpu/launch.h"
+
+#include "backends/cpu/launch_chain.h"
+#include "cpu/random_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace lento::testing {
+namespace {
+
+struct Prepared {
+  KernelCall call;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<void*> addresses;
+  cpu::KernelRef code;
+  KernelArguments arguments;
+
+  Prepared() {
+    Random random(1);
+    call = every_cast(random, DType::float32, 5000);
+    memory = call.memory;
+    // Of tier zero: it is not compiled again meanwhile.
+    code = std::make_shared<cpu::CachedKernel>(call.kernel, CodeTier::zero);
+    code->ensure_compiled();
+    arguments = call.arguments(memory, addresses);
+  }
+};
+
+constexpr double kThreeMilliseconds = 3e6 / cpu::kNanosecondsPerInstruction;
+
+TEST(Launch, LongRunsCountAsManyUses) {
+  const Prepared once, often;
+  cpu::launch(once.call.kernel, *once.code, once.arguments, once.call.sizes, 1);
+  EXPECT_EQ(once.code->uses(), 1U);
+  cpu::launch(often.call.kernel, *often.code, often.arguments, often.call.sizes, kThreeMilliseconds);
+  EXPECT_GT(often.code->uses(), 20U);
+}
+
+TEST(Launch, LongRunsOfAChainDoTooForEachKernelInIt) {
+  const Prepared first, second;
+  std::vector<cpu::ChainLink> links;
+  for (const Prepared* each : {&first, &second}) {
+    links.push_back({each->code.get(), each->arguments, each->addresses.size(), 0});
+  }
+  Chain chain;
+  chain.tile = 2048;
+  cpu::launch_chain(links, {}, chain, first.call.sizes.back(), 2 * kThreeMilliseconds);
+  EXPECT_GT(first.code->uses(), 20U);
+  EXPECT_EQ(second.code->uses(), first.code->uses());
+}
+
+}  // namespace
+}  // namespace lento::testing
