@@ -145,11 +145,18 @@ std::string NodeVerifier::check_kinds(const Record& record) const {
       return fmt::format("{} takes a {} for {}, got the {} {}", op.name, number ? "tensor" : "number", arg.name,
                          number ? "number" : "tensor", operand_text(given[at]));
     }
+    if (arg.kind != ArgKind::number_list) continue;
+    // Inference sees no numbers; a list of them has one for each axis.
+    for (const Attribute& attribute : attributes_) {
+      if (attribute.arg->name == "axes" && attribute.values.size() != count) {
+        return fmt::format("{} has {} axes and {} {}", op.name, attribute.values.size(), count, arg.name);
+      }
+    }
   }
   return "";
 }
 
-void NodeVerifier::infer(const Record& record) {
+AttrsId NodeVerifier::infer(const Record& record) {
   const OpInfo& op = info(record.op);
   const OpContext context(op.name);
   operands_.clear();
@@ -160,16 +167,22 @@ void NodeVerifier::infer(const Record& record) {
   }
   if (op.rule != nullptr) {
     results_[0] = infer_elementwise(*op.rule, operands_);
-  } else {
-    infer_node(record.op, operands_, record.attrs, results_);
+    return record.attrs;
   }
+  return infer_node(record.op, operands_, record.attrs, results_);
 }
 
 std::string NodeVerifier::check_types(const Record& record) {
+  AttrsId attrs{};
   try {
-    infer(record);
+    attrs = infer(record);
   } catch (const Error& error) {
     return error.what();
+  }
+  if (attrs != record.attrs) {
+    return fmt::format(
+        "the attributes of {} are not as they are recorded: axes count from the front, lengths are computed",
+        info(record.op).name);
   }
   const Meta recorded{record.dtype, shape_of(record.shape)};
   if (recorded == results_[0]) return "";

@@ -24,8 +24,8 @@ class NodeVerifier {
   std::string check_kinds(const Record& record) const;
   std::string check_result(const Record& record, std::uint32_t node);
   std::string check_types(const Record& record);
-  /// What the op of `record` gives. Throws what the inference throws.
-  void infer(const Record& record);
+  /// What the op of `record` gives; returns its attributes as they should be. Throws what the inference throws.
+  AttrsId infer(const Record& record);
 
   const Graph& graph_;
   std::vector<Meta> operands_;  // of the last inference

@@ -27,7 +27,7 @@ OperandRef GraphMaker::node(Op op, std::span<const OperandRef> operands, AttrsId
   if (op_info.rule != nullptr) {
     results_[0] = infer_elementwise(*op_info.rule, metas);
   } else {
-    infer_node(op, metas, attrs, results_);
+    attrs = infer_node(op, metas, attrs, results_);
   }
   Record record{.op = op, .dtype = results_[0].dtype};
   record.shape = intern_shape(results_[0].shape);

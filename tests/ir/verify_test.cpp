@@ -94,6 +94,24 @@ TEST(Verify, DtypesAndChoicesAreInRange) {
                 "node %6: the attributes are not those of astype");
 }
 
+TEST(Verify, AttributesStandAsInferenceWritesThem) {
+  const std::string message =
+      "node %1: the attributes of reduce_sum are not as they are recorded: axes count from the front, lengths are "
+      "computed";
+  expect_broken([](Graph& g) { g.nodes[kSum].attrs = intern_attrs(Ints{1, -2, 0}); }, message);
+}
+
+TEST(Verify, ASliceHasAStartForEachAxis) {
+  EXPECT_THROW(parse_graph("graph(%in0: float32(4,)) {\n"
+                           "  %0 = strided_slice(%in0, axes=[0], sizes=[2], steps=[1]) : float32(2,)\n"
+                           "  return %0\n}"),
+               Error);
+  EXPECT_THROW(parse_graph("graph(%in0: float32(4,); $0: int64 = 0) {\n"
+                           "  %0 = strided_slice(%in0, $0, axes=[], sizes=[], steps=[]) : float32(4,)\n"
+                           "  return %0\n}"),
+               Error);
+}
+
 TEST(Verify, FewOperandsStandInTheRecord) {
   expect_broken([](Graph& g) { g.nodes[kMultiply].operand_count = 4; }, "node %0: 4 operands need a list");
   expect_broken([](Graph& g) { g.nodes[kConcatenate].operands[1].bits = 3; }, "node %5: 3 operands do not need a list");

@@ -278,7 +278,9 @@ std::string infer_header(const Catalogue& catalogue) {
   w.add(
       "/// element for each result and comes in as recorded: an elementwise op without any tensor keeps its dtype from "
       "there.");
-  w.add("LENTO_API void infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);");
+  w.add(
+      "/// Returns the attributes as they are recorded: axes counted from the front, no lengths left to be computed.");
+  w.add("LENTO_API AttrsId infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);");
   w.line();
   w.add("}  // namespace lento");
   return w.text();
@@ -311,7 +313,7 @@ std::string infer_source(const Catalogue& catalogue) {
   w.line();
   w.add("}  // namespace");
   w.line();
-  w.add("void infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results) {");
+  w.add("AttrsId infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results) {");
   w.indent();
   w.add("switch (op) {");
   w.indent();
@@ -349,13 +351,17 @@ std::string infer_source(const Catalogue& catalogue) {
     } else {
       w.wrapped(fmt::format("results[0] = infer_{}(", entry->name), arguments, ");");
     }
-    w.add("return;");
+    if (entry->has_attributes()) {
+      w.line("return attrs == decode_{}(id) ? id : intern(attrs);", entry->name);
+    } else {
+      w.add("return id;");
+    }
     w.dedent();
     w.add("}");
   }
   w.add("default:");
   w.add("  results[0] = infer_elementwise(*info(op).rule, operands, results[0].dtype);");
-  w.add("  return;");
+  w.add("  return id;");
   w.dedent();
   w.add("}");
   w.dedent();

@@ -67,8 +67,10 @@ class UpdateStep final : public LibraryStep {
     for (std::size_t j = 0; j < attrs_.axes.size() && inside; ++j) {
       const auto axis = static_cast<std::size_t>(attrs_.axes[j]);
       const auto first = arguments.numbers[2 + j]->value.to<std::int64_t>();
+      inside = first >= 0 && first < x_[axis];
+      if (!inside) break;
       const std::int64_t last = first + (value_[axis] == 1 ? 0 : (value_[axis] - 1) * attrs_.steps[j]);
-      inside = first >= 0 && first < x_[axis] && last >= 0 && last < x_[axis];
+      inside = last >= 0 && last < x_[axis];
       start += first * x_strides_[axis];
     }
     if (!inside) {
