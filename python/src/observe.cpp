@@ -99,8 +99,10 @@ nb::dict cache_info() {
   entry["entries"] = info.entries;
   entry["bytes"] = info.bytes;
   entry["limit"] = info.limit;
-  entry["disk_folder"] =
-      info.disk_folder.empty() ? nb::object(nb::none()) : nb::object(nb::str(info.disk_folder.c_str()));
+  // As os.fsdecode does: the name of a folder is bytes, which need not be text.
+  entry["disk_folder"] = info.disk_folder.empty()
+                             ? nb::object(nb::none())
+                             : nb::steal(checked(PyUnicode_DecodeFSDefault(info.disk_folder.c_str())));
   entry["disk_bytes"] = info.disk_bytes;
   entry["disk_limit"] = info.disk_limit;
   return entry;

@@ -111,11 +111,13 @@ nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_node
 void warn(WarningKind kind, const std::string& message) {
   const WithGil gil;
   PyObject* category = kind == WarningKind::sync ? sync_warning_class() : PyExc_RuntimeWarning;
-  const PyRef text = own(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
+  // A message may name a folder, which need not be text.
+  const PyRef text =
+      own(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
   const Line line = current_line();
   const int result =
       line.file ? PyErr_WarnExplicitObject(category, text.get(), line.file.get(), line.number, nullptr, nullptr)
-                : PyErr_WarnEx(category, message.c_str(), 1);
+                : PyErr_WarnFormat(category, 1, "%U", text.get());
   if (result < 0) throw PythonError{};  // the user's filters made an error of it
 }
 

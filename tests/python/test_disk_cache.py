@@ -246,3 +246,13 @@ def test_e11_processes_killed_at_random_leave_a_cache_that_works(tmp_path: Path)
     # From now on everything is there.
     *digests, _, rejects = run_program(STEP + ALL + COMPILED, LENTO_CACHE_DIR=str(tmp_path)).stdout.split()
     assert (digests[:20], rejects) == (expected, "compile=0")
+
+
+def test_the_name_of_the_folder_need_not_be_text(tmp_path: Path) -> None:
+    folder = os.fsdecode(bytes(tmp_path / "caf") + b"\xe9")
+    program = "import os; run(); print(os.fsencode(lento.cache.info()['disk_folder']).hex())"
+    check_program(STEP + program, os.fsencode(folder).hex() + "\n", LENTO_CACHE_DIR=folder)
+    Path(folder, "in the way").touch()
+    done = run_program(STEP + "run(); print('goes on')", LENTO_CACHE_DIR=f"{folder}/in the way/cache")
+    assert (done.returncode, done.stdout) == (0, "goes on\n")
+    assert "caf\\xe9" in done.stderr
