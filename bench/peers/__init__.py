@@ -89,6 +89,21 @@ class Peer:
         return x[:, None]
 
 
+# Functions that libraries with NumPy's names have under the same name.
+SHARED = ("exp", "tanh", "sqrt", "sum", "mean", "max", "argmax", "cumsum", "sort", "take", "concatenate")
+
+
+def with_functions_of(module: Any) -> Callable[[type[Peer]], type[Peer]]:
+    """A peer's shared functions are those of its library: attributes, so that a call costs what it costs there."""
+
+    def complete(peer: type[Peer]) -> type[Peer]:
+        for name in SHARED:
+            setattr(peer, name, staticmethod(getattr(module, name)))
+        return peer
+
+    return complete
+
+
 def load(name: str, threads: int) -> Peer:
     module, _, kind = PEERS[name][1].partition(":")
     return getattr(importlib.import_module(f"peers.{module}"), kind)(threads)

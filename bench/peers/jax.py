@@ -9,23 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import Peer
+from . import Peer, with_functions_of
 
 
+@with_functions_of(jnp)
 class Jax(Peer):
     keeps_code = True
     index_type = np.int32
-    exp = staticmethod(jnp.exp)
-    tanh = staticmethod(jnp.tanh)
-    sqrt = staticmethod(jnp.sqrt)
-    sum = staticmethod(jnp.sum)
-    mean = staticmethod(jnp.mean)
-    max = staticmethod(jnp.max)
-    argmax = staticmethod(jnp.argmax)
-    cumsum = staticmethod(jnp.cumsum)
-    sort = staticmethod(jnp.sort)
-    take = staticmethod(jnp.take)
-    concatenate = staticmethod(jnp.concatenate)
     # The result of a jitted function lies in memory in the order of its own axes.
     transpose = staticmethod(jnp.transpose)
 

@@ -7,22 +7,12 @@ from typing import Any
 import lento
 import numpy as np
 
-from . import Peer
+from . import Peer, with_functions_of
 
 
+@with_functions_of(lento)
 class Lento(Peer):
     keeps_code = True
-    exp = staticmethod(lento.exp)
-    tanh = staticmethod(lento.tanh)
-    sqrt = staticmethod(lento.sqrt)
-    sum = staticmethod(lento.sum)
-    mean = staticmethod(lento.mean)
-    max = staticmethod(lento.max)
-    argmax = staticmethod(lento.argmax)
-    cumsum = staticmethod(lento.cumsum)
-    sort = staticmethod(lento.sort)
-    take = staticmethod(lento.take)
-    concatenate = staticmethod(lento.concatenate)
     softmax = staticmethod(lento.softmax)
 
     def __init__(self, threads: int) -> None:

@@ -9,23 +9,13 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from . import Peer
+from . import Peer, with_functions_of
 
 
+@with_functions_of(mx)
 class Mlx(Peer):
     keeps_code = True
     index_type = np.int32
-    exp = staticmethod(mx.exp)
-    tanh = staticmethod(mx.tanh)
-    sqrt = staticmethod(mx.sqrt)
-    sum = staticmethod(mx.sum)
-    mean = staticmethod(mx.mean)
-    max = staticmethod(mx.max)
-    argmax = staticmethod(mx.argmax)
-    cumsum = staticmethod(mx.cumsum)
-    sort = staticmethod(mx.sort)
-    take = staticmethod(mx.take)
-    concatenate = staticmethod(mx.concatenate)
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)

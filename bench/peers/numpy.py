@@ -6,22 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from . import Peer
+from . import Peer, with_functions_of
 
 
+@with_functions_of(np)
 class NumPy(Peer):
     compiles = False
-    exp = staticmethod(np.exp)
-    tanh = staticmethod(np.tanh)
-    sqrt = staticmethod(np.sqrt)
-    sum = staticmethod(np.sum)
-    mean = staticmethod(np.mean)
-    max = staticmethod(np.max)
-    argmax = staticmethod(np.argmax)
-    cumsum = staticmethod(np.cumsum)
-    sort = staticmethod(np.sort)
-    take = staticmethod(np.take)
-    concatenate = staticmethod(np.concatenate)
 
     def version(self) -> str:
         return np.__version__

@@ -1,10 +1,8 @@
-// Reads the YAML files. Every key is handled by one small function; what does not fit is reported with its line.
+// Reads the catalogue. Every key is handled by one small function; what does not fit is reported with its line.
 #include "load.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
-#include <functional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -13,115 +11,26 @@
 #include <yaml-cpp/yaml.h>
 
 #include "cpp.h"
+#include "yaml_file.h"
 
 namespace lento::opgen {
 
 namespace {
 
-bool is_identifier(const std::string& text) {
-  static const std::regex pattern("[a-z][a-z0-9_]*");
-  return std::regex_match(text, pattern);
-}
-
-/// Results may have the Array API's capital names: Q, R, Vh.
-bool is_result_name(const std::string& text) {
-  static const std::regex pattern("[A-Za-z][a-z0-9_]*");
-  return std::regex_match(text, pattern);
-}
-
-/// Reads one file.
-class Loader {
+/// Reads the entries of one file.
+class Loader : YamlFile {
  public:
   Loader(const std::filesystem::path& path, Catalogue& catalogue, Diagnostics& diagnostics)
-      : path_(path), catalogue_(catalogue), diagnostics_(diagnostics) {}
+      : YamlFile(path, diagnostics), catalogue_(catalogue) {}
 
   void run() {
-    std::ifstream stream(path_);
-    std::stringstream buffer;
-    buffer << stream.rdbuf();
-    if (!stream) {
-      diagnostics_.error({path_.string(), 0, 0}, "cannot read the file");
-      return;
-    }
-    std::string line;
-    while (std::getline(buffer, line)) lines_.push_back(line);
-    std::vector<YAML::Node> documents;
-    try {
-      documents = YAML::LoadAll(buffer.str());
-    } catch (const YAML::Exception& e) {
-      diagnostics_.error(position(e.mark), fmt::format("bad YAML: {}", e.msg));
-      return;
-    }
-    if (documents.empty() || documents[0].IsNull()) return;
-    const YAML::Node& root = documents[0];
-    if (documents.size() > 1)
-      error(documents[1], "a second document ('---') in the file; a catalogue file is one list");
-    if (!root.IsSequence()) {
-      diagnostics_.error({path_.string(), 1, 1},
-                         "a catalogue file is a list of entries, each starting with '- op: name'");
-      return;
-    }
-    for (const YAML::Node& node : root) read_entry(node);
+    const std::optional<YAML::Node> root = read();
+    if (!root) return;
+    for (const YAML::Node& node : *root) read_entry(node);
   }
 
  private:
   using Handler = void (Loader::*)(const YAML::Node&);
-
-  Position position(const YAML::Mark& mark) const { return {path_.string(), mark.line + 1, mark.column + 1}; }
-  Position position(const YAML::Node& node) const { return position(node.Mark()); }
-
-  /// A scalar with the position of its first character: behind the quote, or on the line below a block indicator.
-  Text text(const YAML::Node& node) const {
-    Position at = position(node);
-    if (at.line >= 1 && static_cast<std::size_t>(at.line) <= lines_.size()) {
-      const std::string& line = lines_[static_cast<std::size_t>(at.line) - 1];
-      const char first =
-          static_cast<std::size_t>(at.column) <= line.size() ? line[static_cast<std::size_t>(at.column) - 1] : ' ';
-      if (first == '"' || first == '\'') {
-        ++at.column;
-      } else if (first == '|' || first == '>') {
-        ++at.line;
-        const std::string below =
-            static_cast<std::size_t>(at.line) <= lines_.size() ? lines_[static_cast<std::size_t>(at.line) - 1] : "";
-        at.column = static_cast<int>(std::min(below.find_first_not_of(' '), below.size())) + 1;
-      }
-    }
-    return {node.Scalar(), at};
-  }
-
-  void error(const YAML::Node& node, std::string message) { diagnostics_.error(position(node), std::move(message)); }
-
-  std::optional<Text> scalar(const YAML::Node& node, const char* key) {
-    if (node.IsScalar()) return text(node);
-    error(node, fmt::format("'{}' takes a text, not a {}", key,
-                            node.IsNull()  ? "null"
-                            : node.IsMap() ? "map"
-                                           : "list"));
-    return {};
-  }
-
-  std::optional<bool> boolean(const YAML::Node& node, const char* key) {
-    if (node.IsScalar() && (node.Scalar() == "true" || node.Scalar() == "false")) return node.Scalar() == "true";
-    error(node, fmt::format("'{}' takes true or false", key));
-    return {};
-  }
-
-  std::vector<Text> words(const YAML::Node& node, const char* key, bool capital = false) {
-    std::vector<Text> result;
-    if (!node.IsSequence()) {
-      error(node, fmt::format("'{}' takes a list of names", key));
-      return result;
-    }
-    for (const YAML::Node& each : node) {
-      if (!each.IsScalar() || !(capital ? is_result_name(each.Scalar()) : is_identifier(each.Scalar()))) {
-        error(each,
-              fmt::format("'{}' takes names in snake_case, not '{}'", key, each.IsScalar() ? each.Scalar() : "…"));
-        continue;
-      }
-      result.push_back(text(each));
-    }
-    return result;
-  }
 
   void read_entry(const YAML::Node& node) {
     if (!node.IsMap()) {
@@ -390,7 +299,7 @@ class Loader {
   }
 
   void read_samples(const YAML::Node& node) {
-    entry_.samples = to_json(node);
+    entry_.samples = to_json(node, "samples");
     sample_positions(node);
   }
 
@@ -420,56 +329,13 @@ class Loader {
     }
   }
 
-  /// YAML's core schema: plain words may be null, booleans and numbers; quoted ones are strings.
-  Json to_json(const YAML::Node& node) {
-    if (node.IsNull() || !node.IsDefined()) return {};
-    if (node.IsSequence()) {
-      Json result = Json::array();
-      for (const YAML::Node& each : node) result.add(to_json(each));
-      return result;
-    }
-    if (node.IsMap()) {
-      Json result = Json::object();
-      std::set<std::string> seen;
-      for (const auto& pair : node) {
-        if (!seen.insert(pair.first.Scalar()).second) {
-          error(pair.first, fmt::format("duplicate key '{}' in 'samples'", pair.first.Scalar()));
-        }
-        result.set(pair.first.Scalar(), to_json(pair.second));
-      }
-      return result;
-    }
-    const std::string& value = node.Scalar();
-    static const std::regex number("[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?");
-    if (node.Tag() == "!") return Json::string(value);
-    if (value == "true" || value == "false") return Json::literal(value);
-    if (value == "null" || value == "~") return {};
-    if (std::regex_match(value, number)) return Json::literal(json_number(value));
-    return Json::string(value);
-  }
-
-  /// JSON allows neither a leading plus or point nor a trailing point.
-  static std::string json_number(std::string value) {
-    if (value.front() == '+') value.erase(0, 1);
-    const std::size_t point = value.find('.');
-    if (point != std::string::npos) {
-      if (point + 1 == value.size() || !std::isdigit(static_cast<unsigned char>(value[point + 1])))
-        value.insert(point + 1, "0");
-      if (point == 0 || !std::isdigit(static_cast<unsigned char>(value[point - 1]))) value.insert(point, "0");
-    }
-    return value;
-  }
-
   void sample_positions(const YAML::Node& node) {
     entry_.samples_at = position(node);
     if (!node.IsSequence()) return;
     for (const YAML::Node& each : node) entry_.sample_at.push_back(position(each));
   }
 
-  const std::filesystem::path path_;
   Catalogue& catalogue_;
-  Diagnostics& diagnostics_;
-  std::vector<std::string> lines_;
   Entry entry_;
 };
 
