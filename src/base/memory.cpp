@@ -18,7 +18,7 @@ void MemoryAccount::charge(std::size_t bytes) {
 }
 
 void MemoryAccount::raise_peak() {
-  const std::size_t now = live.load(std::memory_order_relaxed);
+  const std::size_t now = in_use();
   std::size_t old = peak.load(std::memory_order_relaxed);
   while (now > old && !peak.compare_exchange_weak(old, now, std::memory_order_relaxed)) {
   }

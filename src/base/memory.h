@@ -12,7 +12,8 @@ namespace lento {
 /// One device's; any thread.
 struct MemoryAccount {
   std::atomic<std::size_t> live{0};
-  std::atomic<std::size_t> cached{0};  // freed, and kept by an allocator for reuse
+  std::atomic<std::size_t> working{0};  // what runs under way work in; no plan knows it and no limit refuses it
+  std::atomic<std::size_t> cached{0};   // freed, and kept by an allocator for reuse
   std::atomic<std::size_t> peak{0};
   std::atomic<std::size_t> limit{0};  // 0: none
 
@@ -21,7 +22,8 @@ struct MemoryAccount {
   /// Once what was charged could be allocated.
   void raise_peak();
   void credit(std::size_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
-  void reset_peak() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  std::size_t in_use() const { return live.load(std::memory_order_relaxed) + working.load(std::memory_order_relaxed); }
+  void reset_peak() { peak.store(in_use(), std::memory_order_relaxed); }
 };
 MemoryAccount& memory_account(std::uint8_t device);
 

@@ -83,7 +83,7 @@ std::vector<PlanInfo> plans() {
 
 MemoryUse memory(Device device) {
   const MemoryAccount& account = memory_account(device.id());
-  return {account.live.load(), account.cached.load(), account.peak.load(), account.limit.load()};
+  return {account.in_use(), account.cached.load(), account.peak.load(), account.limit.load()};
 }
 void reset_peak_memory(Device device) { memory_account(device.id()).reset_peak(); }
 void set_memory_limit(std::size_t bytes, Device device) { memory_account(device.id()).limit.store(bytes); }

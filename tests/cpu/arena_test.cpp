@@ -125,10 +125,15 @@ TEST_F(ArenaTest, E9_AskingForMoreThanThereIsRaisesAndCountsNothing) {
   EXPECT_NE(arena_.allocate(10)->data(), nullptr);
 }
 
-TEST_F(ArenaTest, ScratchMemoryIsReusedAndNotLive) {
+TEST_F(ArenaTest, E9_ScratchMemoryIsInUseAndReusedAndNoLimitRefusesIt) {
+  account_.limit = 1000;
   void* data = arena_.allocate_scratch(5000);
-  EXPECT_EQ(live(), 0U);
+  EXPECT_EQ(live(), 0U) << "a tensor of another run still fits";
+  EXPECT_EQ(account_.in_use(), 5000U);
+  EXPECT_EQ(account_.peak, 5000U);
+  account_.limit = 0;
   arena_.free_scratch(data, 5000);
+  EXPECT_EQ(account_.in_use(), 0U);
   EXPECT_EQ(cached(), Arena::block_size(5000));
   EXPECT_EQ(arena_.allocate(5000)->data(), data);
 }

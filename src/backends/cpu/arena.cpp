@@ -1,5 +1,6 @@
 #include "backends/cpu/arena.h"
 
+#include "backends/cpu/libraries/prepared_weights.h"
 #include "base/fail.h"
 #include "base/fork.h"
 
@@ -113,9 +114,13 @@ void* Arena::take(std::size_t bytes) {
     clock_.fetch_add(1, std::memory_order_relaxed);
     // What is cached counts against the limit too; it goes first.
     const std::size_t cached = account_.cached.load(std::memory_order_relaxed);
-    if (const std::size_t most = bound(); cached > most) release(cached - most);
+    if (const std::size_t most = bound(); cached > most) {
+      if (is_limited()) drop_prepared_weights();
+      release(cached - most);
+    }
     data = system_allocate(size);
     if (data == nullptr) {
+      drop_prepared_weights();
       release_cached();
       data = system_allocate(size);
     }
@@ -187,6 +192,7 @@ void Arena::release_cached() {
 
 void Arena::free_buffer(void* data, std::size_t bytes, void* arena) {
   auto& self = *static_cast<Arena*>(arena);
+  forget_prepared_weights(data);
   self.account_.credit(bytes);
   self.put(data, bytes);
 }
@@ -210,10 +216,27 @@ BufferRef Arena::allocate(std::size_t bytes) {
 void* Arena::allocate_scratch(std::size_t bytes) {
   void* data = take(bytes);
   if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes of scratch memory", bytes);
+  account_.working.fetch_add(bytes, std::memory_order_relaxed);
+  account_.raise_peak();
   return data;
 }
 
-void Arena::free_scratch(void* data, std::size_t bytes) { put(data, bytes); }
+void Arena::free_scratch(void* data, std::size_t bytes) {
+  account_.working.fetch_sub(bytes, std::memory_order_relaxed);
+  put(data, bytes);
+}
+
+void* Arena::allocate_kept(std::size_t bytes) {
+  void* data = take(bytes);
+  if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes to keep", bytes);
+  account_.cached.fetch_add(bytes, std::memory_order_relaxed);
+  return data;
+}
+
+void Arena::free_kept(void* data, std::size_t bytes) {
+  account_.cached.fetch_sub(bytes, std::memory_order_relaxed);
+  put(data, bytes);
+}
 
 void Arena::survive_forks() {
   for (Lock& lock : locks_) lock_while_forking(lock.mutex, ForkOrder::memory);
@@ -248,14 +271,10 @@ Arena& arena_of(std::uint8_t device) {
 
 BufferRef allocate_cpu(std::size_t bytes, std::uint8_t device) { return arena_of(device).allocate(bytes); }
 
-namespace {
-
 Arena& scratch_arena() {
   const int device = scratch_device.load(std::memory_order_relaxed);
   return arena_of(device < 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(device));
 }
-
-}  // namespace
 
 Scratch::Scratch(std::size_t bytes) : arena_(&scratch_arena()), bytes_(bytes), data_(arena_->allocate_scratch(bytes)) {}
 

@@ -32,9 +32,14 @@ class Arena {
   /// throws MemoryError.
   BufferRef allocate(std::size_t bytes);
 
-  /// The same for memory that no tensor owns and no limit counts, such as what a library needs while it runs.
+  /// The same for memory that no tensor owns, such as what a library needs while it runs: it counts, and no limit
+  /// refuses it.
   void* allocate_scratch(std::size_t bytes);
   void free_scratch(void* data, std::size_t bytes);
+  /// The same for what its owner can do without. It counts as cached.
+  void* allocate_kept(std::size_t bytes);
+  void free_kept(void* data, std::size_t bytes);
+  bool is_limited() const { return account_.limit.load(std::memory_order_relaxed) != 0; }
 
   /// Gives all that is cached back to the system.
   void release_cached();
@@ -82,7 +87,10 @@ Arena& arena_of(std::uint8_t device);
 /// Memory of arena_of(device): what tensors on the CPU live in.
 BufferRef allocate_cpu(std::size_t bytes, std::uint8_t device);
 
-/// Scratch memory for the time of a call, of the device whose arena was made first.
+/// The arena that was made first.
+Arena& scratch_arena();
+
+/// Scratch memory for the time of a call, of scratch_arena().
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes);

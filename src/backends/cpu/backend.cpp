@@ -1,6 +1,7 @@
 // The CPU backend: the host's memory from an arena, programs of generated kernels and library calls.
 #include "backend/backend.h"
 #include "backends/cpu/arena.h"
+#include "backends/cpu/libraries/prepared_weights.h"
 #include "backends/cpu/program.h"
 
 #include <cstring>
@@ -15,6 +16,7 @@ class CpuBackend final : public Backend {
   int device_count() const override { return 1; }
   BufferRef allocate(std::size_t bytes, std::uint8_t device) override { return allocate_cpu(bytes, device); }
   void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) override {
+    forget_prepared_weights(destination.data());
     if (bytes != 0) std::memcpy(destination.data(), source, bytes);
   }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }

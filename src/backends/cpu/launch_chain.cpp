@@ -1,39 +1,22 @@
 #include "backends/cpu/launch_chain.h"
 
+#include "backends/cpu/arena.h"
 #include "backends/cpu/launch.h"
 #include "backends/cpu/threads.h"
 #include "compiler/chains.h"
 
 #include <algorithm>
 #include <bit>
-#include <memory>
-#include <new>
 #include <vector>
 
 namespace lento::cpu {
 
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
-/// Scratch memory of a thread, kept between runs: a few tiles.
-std::byte* scratch(std::size_t bytes) {
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t(kAlignment)); }
-  };
-  thread_local std::unique_ptr<std::byte, Free> memory;
-  thread_local std::size_t size = 0;
-  if (bytes > size) {
-    memory.reset(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment))));
-    size = bytes;
-  }
-  return memory.get();
-}
-
 /// Does the elements `begin` … `end` tile by tile.
 void run_tiles(std::span<const ChainLink> links, std::span<const TileOperand> tile_operands, const Chain& chain,
                std::int64_t begin, std::int64_t end) {
-  std::byte* const memory = scratch(chain.scratch_bytes);
+  const Scratch scratch(chain.scratch_bytes);
   std::vector<std::vector<void*>> addresses;
   std::vector<KernelArguments> arguments;
   for (const ChainLink& link : links) {
@@ -47,7 +30,7 @@ void run_tiles(std::span<const ChainLink> links, std::span<const TileOperand> ti
       for (std::size_t i = 0; i < links[k].tile_count; ++i, ++operand) {
         // The kernel counts elements from the first of the tensor: that one would lie so far before the tile.
         const auto before = static_cast<std::uintptr_t>(tile) * operand->element_bytes;
-        const auto address = reinterpret_cast<std::uintptr_t>(memory) + operand->offset - before;
+        const auto address = reinterpret_cast<std::uintptr_t>(scratch.data()) + operand->offset - before;
         addresses[k][operand->operand] = std::bit_cast<void*>(address);
       }
       links[k].code->run(arguments[k], {0, 1, tile, std::min(tile + chain.tile, end)});

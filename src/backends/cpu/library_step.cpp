@@ -95,12 +95,13 @@ class ConvolutionStep final : public LibraryStep {
     void* const first = arguments.operands[0];
     void* const second = arguments.operands[1];
     void* const out = arguments.results[0];
+    const bool weight_lasts = !arguments.inputs.empty() && arguments.inputs[1] != 0;
     switch (kind_) {
       case ConvolutionKind::forward:
-        plan_->run(first, second, out);
+        plan_->run(first, second, out, weight_lasts);
         break;
       case ConvolutionKind::input_grad:
-        plan_->run(out, second, first);
+        plan_->run(out, second, first, weight_lasts);
         break;
       case ConvolutionKind::weight_grad:
         plan_->run(second, out, first);

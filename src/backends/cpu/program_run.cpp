@@ -2,6 +2,7 @@
 
 #include "backends/cpu/arena.h"
 #include "backends/cpu/launch.h"
+#include "backends/cpu/libraries/prepared_weights.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fail.h"
@@ -140,9 +141,11 @@ void ProgramRun::poison(std::uint32_t first, std::uint32_t last, ErrorKind kind,
 std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& starts) const {
   std::int64_t total = 0;
   for (const DynamicStart& start : starts) {
+    if (start.size == 0) continue;
     const std::int64_t first = arguments_.scalars[start.number].value.to<std::int64_t>();
+    if (first < 0 || first >= start.extent) return std::nullopt;
     const std::int64_t last = first + (start.size - 1) * start.step;
-    if (start.size > 0 && (std::min(first, last) < 0 || std::max(first, last) >= start.extent)) return std::nullopt;
+    if (last < 0 || last >= start.extent) return std::nullopt;
     total += first * start.stride;
   }
   return total;
@@ -261,6 +264,7 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
   const std::span<const OperandRef> operands = graph_.operands(record);
   addresses_.assign(operands.size(), nullptr);
   call_numbers_.assign(operands.size(), nullptr);
+  inputs_.assign(operands.size(), 0);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind() == OperandRef::Kind::scalar) {
       call_numbers_[i] = &arguments_.scalars[operands[i].index()];
@@ -269,6 +273,7 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
     const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
     if (failed(base)) return false;
     addresses_[i] = address(base);
+    inputs_[i] = schedule_.home(base).kind() == OperandRef::Kind::leaf ? 1 : 0;
     if (step.views.empty()) continue;
     const std::optional<std::int64_t> moved = offset(step.views[i].starts);
     if (!moved) return false;
@@ -284,7 +289,7 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
     if (updates_first_operand(record.op) && results_[0] != addresses_[0]) {
       copy_bytes(results_[0], addresses_[0], byte_size(record));
     }
-    program_.library_[number]->run({addresses_, call_numbers_, results_});
+    program_.library_[number]->run({addresses_, call_numbers_, results_, inputs_});
   } catch (const Error& error) {
     poison(number, number, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -352,6 +357,7 @@ void ProgramRun::take_updated(std::uint32_t number, const Step& step) {
 void ProgramRun::give(std::uint32_t input, const Place& place) {
   given_[input] = 0;
   output_buffers_[place.output] = arguments_.inputs[input]->buffer;
+  forget_prepared_weights(output_buffers_[place.output]->data());
   count(kDonation);
 }
 

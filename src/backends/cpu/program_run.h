@@ -76,6 +76,7 @@ class ProgramRun {
   std::vector<TileOperand> tile_operands_;
   std::vector<ChainLink> links_;
   std::vector<const ScalarArgument*> call_numbers_;
+  std::vector<std::uint8_t> inputs_;
   std::vector<void*> results_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/arena.h"
 #include "backends/cpu/libraries/convert_half.h"
+#include "backends/cpu/libraries/prepared_weights.h"
 #include "backends/cpu/threads.h"
 
 #include <algorithm>
@@ -42,6 +43,9 @@ OperandLayout channel_range(const Shape& shape, std::int64_t images, std::int64_
 }
 
 }  // namespace
+
+ConvolutionPlan::ConvolutionPlan() : user_(new_weight_user()) {}
+ConvolutionPlan::~ConvolutionPlan() { forget_weight_user(user_); }
 
 std::unique_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionProblem& problem) {
   const bool is_float = problem.dtype == DType::float32 || is_half(problem.dtype);
@@ -157,22 +161,28 @@ bool ConvolutionPlan::make_slice(std::int64_t begin, std::int64_t end, bool in_p
   return true;
 }
 
-void ConvolutionPlan::run_float(float* x, float* weight, float* y) const {
-  const Scratch prepared(prepared_bytes_);
+void ConvolutionPlan::prepare_weights(float* weight, std::byte* prepared) const {
+  parallel_for(static_cast<std::int64_t>(slices_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Slice& slice = slices_[static_cast<std::size_t>(i)];
+      if (slice.primitive->prepared_weight_bytes() != 0)
+        slice.primitive->prepare_weight(weight + slice.weight, prepared + slice.prepared);
+    }
+  });
+}
+
+void ConvolutionPlan::run_float(float* x, float* weight, float* y, bool weight_lasts) const {
+  const std::shared_ptr<PreparedWeight> kept =
+      weight_lasts && prepared_bytes_ != 0 ? find_prepared_weight(weight, user_, prepared_bytes_) : nullptr;
+  const Scratch scratch(kept == nullptr ? prepared_bytes_ : 0);
+  std::byte* const prepared = static_cast<std::byte*>(kept == nullptr ? scratch.data() : kept->data());
+  if (prepared_bytes_ != 0 && (kept == nullptr || !kept->ready())) prepare_weights(weight, prepared);
+  if (kept != nullptr && !kept->ready()) keep_prepared_weight(weight, user_, kept);
   const auto weight_of = [&](const Slice& slice) -> void* {
     if (slice.primitive->prepared_weight_bytes() == 0) return weight + slice.weight;
-    return prepared.as<std::byte>() + slice.prepared;
+    return prepared + slice.prepared;
   };
   const auto slices = static_cast<std::int64_t>(slices_.size());
-  if (prepared_bytes_ != 0) {
-    parallel_for(slices, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const Slice& slice = slices_[static_cast<std::size_t>(i)];
-        if (slice.primitive->prepared_weight_bytes() != 0)
-          slice.primitive->prepare_weight(weight + slice.weight, weight_of(slice));
-      }
-    });
-  }
   const std::int64_t x_image = element_count(problem_.x) / problem_.x[0];
   const std::int64_t y_image = element_count(problem_.y) / problem_.y[0];
   parallel_for(slices * pieces_, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -185,7 +195,7 @@ void ConvolutionPlan::run_float(float* x, float* weight, float* y) const {
   });
 }
 
-void ConvolutionPlan::run(const void* x, const void* weight, const void* y) const {
+void ConvolutionPlan::run(const void* x, const void* weight, const void* y, bool weight_lasts) const {
   // One of the three is the result; which one is known here, so the types need not say it three times.
   struct Operand {
     void* data;
@@ -212,7 +222,7 @@ void ConvolutionPlan::run(const void* x, const void* weight, const void* y) cons
         to_float(static_cast<const T*>(operands[i].data) + begin, wide[i].as<float>() + begin, end - begin);
       });
     }
-    run_float(wide[0].as<float>(), wide[1].as<float>(), wide[2].as<float>());
+    run_float(wide[0].as<float>(), wide[1].as<float>(), wide[2].as<float>(), false);
     for (int i = 0; i < 3; ++i) {
       if (!operands[i].is_result) continue;
       parallel_for(operands[i].count, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -223,7 +233,7 @@ void ConvolutionPlan::run(const void* x, const void* weight, const void* y) cons
   if (problem_.dtype == DType::float16) return in_float(float16{});
   if (problem_.dtype == DType::bfloat16) return in_float(bfloat16{});
   run_float(static_cast<float*>(operands[0].data), static_cast<float*>(operands[1].data),
-            static_cast<float*>(operands[2].data));
+            static_cast<float*>(operands[2].data), weight_lasts && problem_.kind != ConvolutionKind::weight_grad);
 }
 
 }  // namespace lento::cpu

@@ -36,8 +36,13 @@ class ConvolutionPlan {
   /// Null when this is not supported here.
   static std::unique_ptr<const ConvolutionPlan> make(const ConvolutionProblem& problem);
 
-  /// Reads two of the operands and writes the third, which overlaps neither. Thread-safe. Throws MemoryError.
-  void run(const void* x, const void* weight, const void* y) const;
+  ~ConvolutionPlan();
+  ConvolutionPlan(const ConvolutionPlan&) = delete;
+  ConvolutionPlan& operator=(const ConvolutionPlan&) = delete;
+
+  /// Reads two of the operands and writes the third, which overlaps neither. With `weight_lasts` the weight is the
+  /// whole of a buffer, which prepared_weights.h hears of before it changes. Thread-safe. Throws MemoryError.
+  void run(const void* x, const void* weight, const void* y, bool weight_lasts = false) const;
 
   /// Multiplications of a run, for estimates.
   double products() const;
@@ -52,16 +57,18 @@ class ConvolutionPlan {
     std::size_t prepared = 0;  // where its weight lies among those prepared, in bytes
   };
 
-  ConvolutionPlan() = default;
+  ConvolutionPlan();
   bool make_slices();
   bool make_slice(std::int64_t begin, std::int64_t end, bool in_place);
-  void run_float(float* x, float* weight, float* y) const;
+  void run_float(float* x, float* weight, float* y, bool weight_lasts) const;
+  void prepare_weights(float* weight, std::byte* prepared) const;
 
   ConvolutionProblem problem_;
   std::int64_t images_ = 1;  // of a piece; divides the batch
   std::int64_t pieces_ = 1;  // along the batch
   std::vector<Slice> slices_;
   std::size_t prepared_bytes_ = 0;
+  std::uint64_t user_;  // of prepared weights
   bool empty_ = false;  // no products: zeros
 };
 

@@ -1,0 +1,133 @@
+"""Weights of convolutions that stay what they are are brought into the library's order once; never one that changed."""
+
+from __future__ import annotations
+
+import gc
+
+import lento
+import numpy as np
+import pytest
+
+SHAPE = (128, 64, 3, 3)
+
+
+def reused() -> int:
+    return lento.metrics.counter("weight.reused")
+
+
+def weight(seed: int) -> lento.Tensor:
+    w = lento.asarray(np.random.default_rng(seed).integers(-2, 3, SHAPE).astype(np.float32))
+    lento.eval(w)
+    return w
+
+
+def image(seed: int) -> lento.Tensor:
+    x = lento.asarray(np.random.default_rng(seed).integers(-2, 3, (1, 64, 9, 9)).astype(np.float32))
+    lento.eval(x)
+    return x
+
+
+def convolved(x: lento.Tensor, w: lento.Tensor) -> np.ndarray:
+    return lento.nn.conv2d(x, w).numpy()
+
+
+def expected(x: lento.Tensor, w: lento.Tensor) -> np.ndarray:
+    """Small integers: every order of summation gives the same."""
+    windows = np.lib.stride_tricks.sliding_window_view(x.numpy(), (3, 3), axis=(2, 3))
+    return np.einsum("nchwij,ocij->nohw", windows, w.numpy())
+
+
+def test_a_weight_that_stays_is_prepared_once() -> None:
+    x, w = image(1), weight(2)
+    first = convolved(x, w)
+    second = convolved(x, w)
+    before = reused()
+    third = convolved(image(3), w)
+    assert reused() == before + 1
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, expected(x, w))
+    assert np.array_equal(third, expected(image(3), w))
+
+
+def test_a_weight_that_is_updated_in_place_is_prepared_anew() -> None:
+    x, w = image(1), weight(2)
+    for _ in range(3):
+        convolved(x, w)
+    donated = lento.metrics.counter("donation")
+    for step in range(4):
+        w += 1.0
+        lento.step(wait=True)
+        assert np.array_equal(convolved(x, w), expected(x, w)), step
+        assert np.array_equal(convolved(x, w), expected(x, w)), step
+        assert np.array_equal(convolved(x, w), expected(x, w)), step
+    assert lento.metrics.counter("donation") > donated
+
+
+def test_a_weight_that_is_updated_and_used_in_one_step_is_prepared_anew() -> None:
+    x, w = image(1), weight(2)
+    for _ in range(5):
+        w += 1.0
+        y = lento.nn.conv2d(x, w)
+        lento.step(wait=True)
+        assert np.array_equal(y.numpy(), expected(x, w))
+
+
+def test_another_weight_in_the_same_memory_is_another_weight() -> None:
+    x = image(1)
+    for seed in range(6):
+        w = weight(seed)
+        for _ in range(3):
+            assert np.array_equal(convolved(x, w), expected(x, w)), seed
+        del w
+        gc.collect()
+
+
+def test_gradients_keep_the_weight_in_their_own_order() -> None:
+    x, w = image(1), weight(2)
+    y = expected(x, w)
+    for _ in range(4):
+        assert np.array_equal(convolved(x, w), y)
+        transposed = lento.nn.conv_transpose2d(lento.asarray(y.astype(np.float32) % 3), w)
+        again = lento.nn.conv_transpose2d(lento.asarray(y.astype(np.float32) % 3), w)
+        assert np.array_equal(transposed.numpy(), again.numpy())
+
+
+def test_e9_what_is_kept_counts_as_cached_and_goes_with_the_weight() -> None:
+    x, w = image(1), weight(7)
+    lento.cache.clear()
+    gc.collect()
+    convolved(x, w)
+    convolved(x, w)
+    live = lento.memory()["live"]
+    before = reused()
+    convolved(x, w)
+    assert reused() == before + 1
+    assert lento.memory()["live"] == live
+    assert lento.memory()["cached"] >= w.nbytes
+    del w
+    gc.collect()
+    other = weight(8)
+    convolved(x, other)
+    assert reused() == before + 1
+
+
+def test_e9_nothing_is_kept_under_a_memory_limit() -> None:
+    x, w = image(1), weight(9)
+    convolved(x, w)
+    convolved(x, w)
+    lento.set_memory_limit(lento.memory()["live"] + (64 << 20))
+    try:
+        before = reused()
+        for _ in range(3):
+            assert np.array_equal(convolved(x, w), expected(x, w))
+        assert reused() == before
+    finally:
+        lento.set_memory_limit(0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_16_bits_are_converted_every_time(dtype: str) -> None:
+    x, w = image(1).astype(getattr(lento, dtype)), weight(2).astype(getattr(lento, dtype))
+    lento.eval(x, w)
+    results = [lento.nn.conv2d(x, w).astype(lento.float32).numpy() for _ in range(3)]
+    assert all(np.array_equal(result, results[0]) for result in results)
