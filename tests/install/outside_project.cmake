@@ -1,4 +1,5 @@
 # cmake -DBUILD=<build folder> -DPROJECT=<outside project> -DSCRATCH=<folder> -DCXX=<compiler> -DGENERATOR=<generator>
+#       -DBUNDLE=<whether libraries are installed beside Lento>
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${SCRATCH})
 function(run)
@@ -15,4 +16,15 @@ execute_process(COMMAND ${SCRATCH}/build/outside OUTPUT_VARIABLE output COMMAND_
 message("${output}")
 if(NOT output MATCHES "sum of squares: 14")
   message(FATAL_ERROR "the outside program printed something else")
+endif()
+
+# The libraries that Lento brings are those that were installed with it, not the system's.
+if(BUNDLE)
+  execute_process(COMMAND ldd ${SCRATCH}/build/outside OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+  message("${needed}")
+  foreach(library dnnl openblas gfortran gomp)
+    if(NOT needed MATCHES "lib${library}[^ ]* => ([^\n]*)" OR NOT CMAKE_MATCH_1 MATCHES "^${SCRATCH}/moved/")
+      message(FATAL_ERROR "lib${library} is not the one beside Lento")
+    endif()
+  endforeach()
 endif()

@@ -94,3 +94,56 @@ def test_works_beside(peer: str, lento_first: bool) -> None:
     pytest.importorskip(peer)
     imports = f"import lento, {peer}" if lento_first else f"import {peer}, lento"
     check_program(PROGRAM.format(imports=imports, peer=PEERS[peer]), "both work\n")
+
+
+FORK_PROGRAM = """
+{imports}
+import os, warnings
+warnings.simplefilter("ignore")  # jax and Python warn of every fork beside threads
+
+def own():
+    assert (lento.ones((200, 200)) @ lento.ones((200, 200))).sum().item() == 200**3
+    y = lento.nn.conv2d(lento.ones((2, 8, 20, 20)), lento.ones((16, 8, 3, 3)))
+    assert y.sum().item() == 2 * 16 * 18 * 18 * 72
+    assert lento.linalg.solve(lento.eye(100) * 2, lento.ones((100,))).sum().item() == 50
+
+{peer}
+theirs()
+before = threads()
+own()
+theirs()
+assert threads() == before, "the number of the other library's threads has changed"
+child = os.fork()
+if child == 0:
+    own()
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+theirs()
+print("both work")
+"""
+
+FORKING_PEERS = {
+    # Its own OpenMP runtime has run teams of threads by then, in which a child would wait for ever.
+    "torch": """
+threads = torch.get_num_threads
+def theirs():
+    assert (torch.ones(600, 600) @ torch.ones(600, 600)).sum().item() == 600**3
+    assert torch.exp(torch.zeros(1_000_000)).sum().item() == 1_000_000
+""",
+    "jax": """
+def threads():
+    return 0
+def theirs():
+    import jax.numpy as jnp
+    assert float((jnp.ones((600, 600)) @ jnp.ones((600, 600))).sum()) == 600**3
+""",
+}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("lento_first", [True, False], ids=["lento_first", "lento_last"])
+@pytest.mark.parametrize("peer", sorted(FORKING_PEERS))
+def test_a_forked_child_works_beside(peer: str, lento_first: bool) -> None:
+    pytest.importorskip(peer)
+    imports = f"import lento, {peer}" if lento_first else f"import {peer}, lento"
+    check_program(FORK_PROGRAM.format(imports=imports, peer=FORKING_PEERS[peer]), "both work\n")
