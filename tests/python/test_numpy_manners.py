@@ -237,6 +237,50 @@ def test_shapes_and_fill_values_of_all_kinds() -> None:
     assert lento.arange(lento.asarray(3)).tolist() == [0, 1, 2]
 
 
+# --- keys of all kinds; test_indexing.py draws shapes at random ---
+
+CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+KEYS: list[Any] = [
+    [True, False],
+    (0, [True, False, True]),
+    np.True_,
+    (np.True_, 0),
+    range(2),
+    (slice(None), range(2)),
+    ((0, 1), (1, 2)),
+    (np.int8(1), np.uint64(2)),
+    (np.array([1, 0], np.uint64),),
+    slice(np.int64(0), np.int64(1)),
+    np.nonzero(CUBE > 3),
+    (slice(None), CUBE[0] > 5),
+    (CUBE[:, :, 0] > 5, 1),
+    (Ellipsis, CUBE[0, 0] > 1),
+    ([0, 1], np.array([True, True, False])),
+    (None, [0, 1], None),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: str(key).replace("\n", ""))
+def test_keys_mean_what_they_mean_in_numpy(key: Any) -> None:
+    check(lento.asarray(CUBE)[key], CUBE[key])
+    for value in (7.0, np.float64(3), CUBE[key] * 2, (CUBE[key] * 3).tolist(), lento.asarray(CUBE[key] * 4)):
+        x, data = lento.asarray(CUBE), CUBE.copy()
+        x[key] = value
+        data[key] = value.numpy() if isinstance(value, lento.Tensor) else value
+        check(x, data)
+
+
+@pytest.mark.parametrize("key", [1.0, "a", {1}, b"a", [0.5], np.array([0.5]), (Ellipsis, Ellipsis)], ids=repr)
+def test_what_is_no_key_is_an_index_error(key: Any) -> None:
+    with pytest.raises(IndexError):
+        CUBE[key]
+    with pytest.raises(IndexError):
+        lento.asarray(CUBE)[key]
+    with pytest.raises(IndexError):
+        x = lento.asarray(CUBE)
+        x[key] = 1
+
+
 # --- iteration, membership, numbers ---
 
 
