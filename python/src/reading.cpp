@@ -70,8 +70,8 @@ PyObject* numpy_method(PyObject* self, PyObject* /*unused*/) {
 // The memory of the tensor as a read-only NumPy array; nothing when the buffer protocol has no word for its dtype.
 PyRef shared_array(PyObject* self) {
   if (tensor_of(self).dtype() == DType::bfloat16) return {};
+  const PyRef numpy = import_numpy();
   const PyRef view = own(PyMemoryView_FromObject(self));
-  const PyRef numpy = own(PyImport_ImportModule("numpy"));
   return own(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
 }
 
@@ -185,6 +185,8 @@ PyObject* reduce_method(PyObject* self, PyObject* protocol) {
   });
 }
 
+PyObject* plain_reduce_method(PyObject* self, PyObject* /*unused*/) { return reduce_method(self, Py_None); }
+
 template <class F>
 PyCFunction method(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
@@ -208,6 +210,7 @@ PyMethodDef reading_methods[] = {
     {"__complex__", method(complex_method), METH_NOARGS, nullptr},
     {"__copy__", method(copy_method), METH_NOARGS, nullptr},
     {"__deepcopy__", method(copy_method), METH_O, nullptr},
+    {"__reduce__", method(plain_reduce_method), METH_NOARGS, nullptr},
     {"__reduce_ex__", method(reduce_method), METH_O, nullptr},
     {"__bytes__", method(tobytes_method), METH_NOARGS, nullptr},  // else bytes(x) of an integer is that many zeros
     {"__format__", method(format_method), METH_O, nullptr},

@@ -119,6 +119,29 @@ def test_docs_are_also_written_where_asked(workplace: Workplace) -> None:
     assert "- also: `mul`, method `Tensor.multiply`" in text
 
 
+def test_examples_are_shown_in_docs_and_docstrings(workplace: Workplace) -> None:
+    workplace.write(
+        "b_example.yaml",
+        """\
+        - op: half
+          doc: Half of each element.
+          example: |
+            >>> lento.half(x)
+            tensor([1., 2.])
+          args: [x: Tensor]
+          family: composite
+          dtype: same(x) in floating
+        """,
+    )
+    assert workplace.generate().status == 0
+    page = (workplace.out / "docs" / "ops.md").read_text()
+    assert "Half of each element.\n\n```pycon\n>>> lento.half(x)\ntensor([1., 2.])\n```\n" in page
+    functions = "".join(path.read_text() for path in sorted((workplace.out / "python").glob("functions_*.gen.cpp")))
+    lines = [line.strip() for line in functions.splitlines()]
+    at = lines.index(r'"Examples\n"')
+    assert lines[at + 2 : at + 4] == [r'">>> lento.half(x)\n"', '"tensor([1., 2.])";']
+
+
 def test_every_generated_function_names_its_entry(workplace: Workplace) -> None:
     assert workplace.generate().status == 0
     for name in ("ops/elementwise.gen.cpp", "ops/primitives.gen.cpp", "ops/methods.gen.cpp", "reference/kernels.gen.h"):

@@ -19,6 +19,10 @@ CASES: dict[str, tuple[str, Errors]] = {
         "- op: f\n  args: [x: Tensor]\n  family: composite\n",
         [(1, 7, "op 'f' has no 'doc'")],
     ),
+    "example without a prompt": (
+        "- op: f\n  doc: D.\n  example: lento.f(x)\n  args: [x: Tensor]\n  family: composite\n",
+        [(3, 12, "'example' is a dialogue with Python that starts with '>>> '")],
+    ),
     "missing name": (
         "- doc: D.\n  args: [x: Tensor]\n  family: composite\n",
         [(1, 3, "an entry has no 'op'")],
