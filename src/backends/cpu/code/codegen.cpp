@@ -470,7 +470,22 @@ void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style
   function->setDoesNotThrow();
   if (style.avx512) mark_avx512(*function);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
-  KernelGenerator(builder, kernel, style).run(function->getArg(0));
+  llvm::Value* frame = function->getArg(0);
+  if (style.narrow_lanes != 0) {
+    CodeStyle narrow_style = style;
+    narrow_style.lanes = style.narrow_lanes;
+    auto* narrow = llvm::BasicBlock::Create(context, "narrow", function);
+    auto* wide = llvm::BasicBlock::Create(context, "wide", function);
+    llvm::Value* count = builder.CreateAlignedLoad(
+        builder.getInt64Ty(), builder.CreateConstGEP1_64(builder.getInt8Ty(), frame, offsetof(CallFrame, count)),
+        llvm::Align(8));
+    builder.CreateCondBr(builder.CreateICmpSLE(count, builder.getInt64(style.narrow_lanes)), narrow, wide);
+    builder.SetInsertPoint(narrow);
+    KernelGenerator(builder, kernel, narrow_style).run(frame);
+    builder.CreateRetVoid();
+    builder.SetInsertPoint(wide);
+  }
+  KernelGenerator(builder, kernel, style).run(frame);
   builder.CreateRetVoid();
 }
 

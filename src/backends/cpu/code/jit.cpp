@@ -3,6 +3,7 @@
 
 #include "backends/cpu/code/code_memory.h"
 #include "backends/cpu/code/codegen.h"
+#include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
 #include "base/fail.h"
@@ -56,6 +57,20 @@ bool wants_tiles(const Kernel& kernel) {
          });
 }
 
+constexpr unsigned kWideColumns = 64;
+
+/// Rows of a matrix lie far apart, in pages of their own: the more columns are read of each at once, the better. But
+/// the lanes of all of them are to stay in the first cache, and values in registers.
+bool wants_wide_columns(const Kernel& kernel) {
+  constexpr std::size_t kMostInstructions = 6;
+  constexpr std::size_t kMostBytes = 4;
+  return kernel.form == LoopForm::column && kernel.body.size() <= kMostInstructions &&
+         std::none_of(kernel.body.begin(), kernel.body.end(), [](const Instruction& i) {
+           return is_slow(i) || size_of(i.dtype) > kMostBytes ||
+                  (i.kind == Instruction::Kind::reduce && finds_position(i.op));
+         });
+}
+
 CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   const bool careful = tier == Tier::one;
   const bool map = kernel.form == LoopForm::map;
@@ -73,8 +88,13 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
                  });
   // A register of float32, and two where columns are walked down, so that each step reads whole lines of the cache, and
   // where there is much waiting for results, so that there is something to do meanwhile.
+  const unsigned lanes = isa == Isa::avx512 ? 16U : 8U;
   const bool waits = careful && map && !style.tiles && std::any_of(kernel.body.begin(), kernel.body.end(), is_slow);
-  style.lanes = (isa == Isa::avx512 ? 16U : 8U) * (kernel.form == LoopForm::column || waits ? 2U : 1U);
+  style.lanes = lanes * (kernel.form == LoopForm::column || waits ? 2U : 1U);
+  if (careful && wants_wide_columns(kernel)) {
+    style.narrow_lanes = style.lanes;
+    style.lanes = kWideColumns;
+  }
   return style;
 }
 
