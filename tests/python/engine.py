@@ -80,7 +80,13 @@ def run_program(source: str, timeout: float = 120, **environment: str) -> subpro
         capture_output=True,
         text=True,
         timeout=timeout,
-        env={"PYTHONPATH": str(BUILD / "python"), **kept, **environment},
+        # From 3.12 on Python warns of every fork beside threads.
+        env={
+            "PYTHONPATH": str(BUILD / "python"),
+            "PYTHONWARNINGS": "ignore:This process:DeprecationWarning",
+            **kept,
+            **environment,
+        },
     )
 
 
