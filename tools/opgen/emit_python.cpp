@@ -43,16 +43,6 @@ const char* kind_word(const ArgType& type) {
   return "";
 }
 
-/// x.reshape(2, 3) as well as x.reshape((2, 3)): the list of a method that no positional argument follows.
-bool variadic(const Entry& entry, std::size_t index) {
-  const Arg& arg = entry.args[index];
-  const bool has_value = arg.value && *arg.value != "null";
-  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || has_value ||
-      arg.keyword_only)
-    return false;
-  return entry.args.size() == 2 || entry.args[2].keyword_only;
-}
-
 std::string flags(const Entry& entry, std::size_t index) {
   const Arg& arg = entry.args[index];
   std::vector<std::string> words;

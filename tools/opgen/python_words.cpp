@@ -80,6 +80,15 @@ std::string python_type_words(const Arg& arg) {
   return words + (value == "None" ? ", optional" : ", default " + value);
 }
 
+bool variadic(const Entry& entry, std::size_t index) {
+  const Arg& arg = entry.args[index];
+  const bool has_value = arg.value && *arg.value != "null";
+  if (entry.method.empty() || index != 1 || arg.type.kind != ArgKind::integer || !arg.type.list || has_value ||
+      arg.keyword_only)
+    return false;
+  return entry.args.size() == 2 || entry.args[2].keyword_only;
+}
+
 std::string python_name(const Entry& entry, const std::string& name) {
   return entry.space.empty() ? "lento." + name : "lento." + entry.space + "." + name;
 }

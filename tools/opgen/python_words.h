@@ -13,6 +13,8 @@ std::string python_default(const Arg& arg, bool literal_only);
 std::string python_signature(const Entry& entry, bool literal_only);
 /// "int or sequence of ints, optional"
 std::string python_type_words(const Arg& arg);
+/// x.reshape(2, 3) as well as x.reshape((2, 3)): the list of a method that no positional argument follows.
+bool variadic(const Entry& entry, std::size_t index);
 /// Where Python finds it: "lento.linalg.qr".
 std::string python_name(const Entry& entry, const std::string& name);
 
