@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lento/about.h>
+#include <lento/autograd.h>
 #include <lento/cache.h>
 #include <lento/closures.h>
 #include <lento/device.h>

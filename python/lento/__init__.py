@@ -56,6 +56,15 @@ from ._core import (
     wait as wait,
     wait_closures as wait_closures,
 )
+from ._autograd import (
+    checkpoint as checkpoint,
+    custom_gradient as custom_gradient,
+    grad as grad,
+    jvp as jvp,
+    stop_gradient as stop_gradient,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+)
 from ._closures import (
     add_step_closure as add_step_closure,
 )
@@ -103,6 +112,7 @@ from . import (
     nn as nn,
     random as random,
     special as special,
+    tree as tree,
 )
 
 # Lines of this package's own files are not where the user called from.

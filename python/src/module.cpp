@@ -1,5 +1,6 @@
 // lento._core: puts the parts together. The public package re-exports from here.
 #include "arguments.h"
+#include "autograd.h"
 #include "classes.h"
 #include "convert.h"
 #include "creation.h"
@@ -117,6 +118,7 @@ void bind_engine(nb::module_& module) {
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
   module.def("_rebuild", &rebuild);
   nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);
+  bind_autograd(module);
   bind_steps(module);
   bind_options(module);
   bind_observation(module);

@@ -1,4 +1,6 @@
 // Activation functions that are more than one expression, or that compute half types in float32 (ops/activations.yaml).
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
@@ -129,7 +131,7 @@ Tensor softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
   const Tensor wide = with_axis(widen(cast(x, result)));
   const Ints axes{checked_axis(axis, wide.shape().size())};
   if (element_count(wide.shape()) == 0) return cast(x, result);
-  const Tensor powers = exp(subtract(wide, max_kept(wide, axes)));
+  const Tensor powers = exp(subtract(wide, stop_gradient(max_kept(wide, axes))));
   return cast(reshaped(divide(powers, sum_kept(powers, axes)), x.shape()), result);
 }
 
@@ -138,7 +140,7 @@ Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtyp
   const Tensor wide = with_axis(widen(cast(x, result)));
   const Ints axes{checked_axis(axis, wide.shape().size())};
   if (element_count(wide.shape()) == 0) return cast(x, result);
-  const Tensor shifted = subtract(wide, max_kept(wide, axes));
+  const Tensor shifted = subtract(wide, stop_gradient(max_kept(wide, axes)));
   const Tensor logs = subtract(shifted, log(sum_kept(exp(shifted), axes)));
   return cast(reshaped(logs, x.shape()), result);
 }

@@ -1,4 +1,6 @@
 // Attention and dropout (ops/attention.yaml).
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
@@ -68,7 +70,7 @@ Tensor causal_mask(std::int64_t rows, std::int64_t columns, const Device& device
 Tensor softmax_of_seen(const Tensor& scores) {
   const Ints last{checked_axis(-1, scores.shape().size())};
   if (scores.shape().back() == 0) return scores;
-  const Tensor largest = max_kept(scores, last);
+  const Tensor largest = stop_gradient(max_kept(scores, last));
   const Tensor powers = exp(subtract(scores, where(equal(largest, kMinusInfinity), 0.0, largest)));
   const Tensor sums = sum_kept(powers, last);
   return divide(powers, where(equal(sums, 0), 1.0, sums));

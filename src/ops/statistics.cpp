@@ -1,5 +1,7 @@
 // Reductions and running combinations (ops/statistics.yaml); the wrappers have made floats of integers where the rule
 // says so. Quantiles and histograms are in distributions.cpp.
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -169,7 +171,7 @@ Tensor logsumexp(const Tensor& x, const std::optional<Ints>& axis, bool keepdims
     const double infinity = std::numeric_limits<double>::infinity();
     return number_tensor(-infinity, x.dtype(), x.device(), without_axes(x.shape(), axes, keepdims));
   }
-  const Tensor largest = prim::reduce_max(wide, axes, true);
+  const Tensor largest = stop_gradient(prim::reduce_max(wide, axes, true));
   // Where the largest is infinite (or nan) subtracting it would make nan of everything.
   const Tensor shift = where(isfinite(largest), largest, 0);
   const Tensor total = add(log(sum_over(exp(subtract(wide, shift)), axes, true)), shift);

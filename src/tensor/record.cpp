@@ -5,6 +5,7 @@
 #include "ir/op.gen.h"
 #include "tensor/append.h"
 #include "tensor/tapes.h"
+#include "tensor/watch.h"
 
 #include <atomic>
 
@@ -110,6 +111,10 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
     }
   }
   count_op(op);
+  if (current_watcher != nullptr) {
+    const RecordedOp recorded{op, attrs, operands, results, current_source()};
+    tell_watchers([&](Watcher& watcher) { watcher.recorded(recorded); });
+  }
   if (long_tape) trim(tape);
 }
 

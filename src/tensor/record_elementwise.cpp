@@ -6,6 +6,7 @@
 #include "tensor/append.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
+#include "tensor/watch.h"
 
 #include <optional>
 
@@ -39,9 +40,10 @@ class OwnerLock {
   BiasedLock& lock_;
 };
 
-/// True when the op computes in `dtype` without a cast, so that operands of this dtype can be recorded as they are.
+/// True when the op computes in `dtype` without a cast, so that operands of this dtype can be recorded as they are, and
+/// nobody wants to be told of it.
 bool takes_as_is(const ElementwiseRule& rule, DType dtype) {
-  return contains(rule.allowed, dtype) && (!rule.to_float || dtype >= DType::float16);
+  return contains(rule.allowed, dtype) && (!rule.to_float || dtype >= DType::float16) && current_watcher == nullptr;
 }
 
 enum class Second : std::uint8_t { none, tensor, number };

@@ -11,6 +11,7 @@ namespace lento::opgen {
 /// Path below the output folder → contents.
 using Files = std::map<std::string, std::string>;
 
+void emit_autograd(const Catalogue& catalogue, Files& files);   ///< autograd/*
 void emit_ir(const Catalogue& catalogue, Files& files);         ///< ir/*
 void emit_ops(const Catalogue& catalogue, Files& files);        ///< lento/*, ops/*
 void emit_reference(const Catalogue& catalogue, Files& files);  ///< reference/*

@@ -98,6 +98,7 @@ std::vector<fs::path> math_headers(const Options& options) {
 
 int generate(const Options& options, const Catalogue& catalogue) {
   Files files;
+  emit_autograd(catalogue, files);
   emit_ir(catalogue, files);
   emit_ops(catalogue, files);
   emit_reference(catalogue, files);

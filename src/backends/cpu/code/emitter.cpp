@@ -88,6 +88,7 @@ DType accumulator_dtype(Op op, DType input) {
 }
 
 Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const> args, bool uniform) {
+  if (op == Op::barrier) return args[0];
   if (op == Op::where) return select(dtype, args[0], args[1], args[2]);
   const bool floating = is_floating(dtype);
   Value* value = nullptr;

@@ -1,0 +1,223 @@
+"""Derivatives of functions of trees of tensors. The work is done in C++ (src/autograd); this flattens and rebuilds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core, tree
+from ._core import stop_gradient as stop_gradient
+
+__all__ = ["checkpoint", "custom_gradient", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+
+
+def _differentiable(leaf: Any) -> bool:
+    return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in "fc"
+
+
+class _Followed:
+    """Arguments whose floating tensors are followed; everything else is passed as it is."""
+
+    def __init__(self, arguments: Any) -> None:
+        self.arguments = arguments
+        self.differentiation = _core._Differentiation()
+        self.leaves = tree.leaves(arguments)
+        self.where = [i for i, leaf in enumerate(self.leaves) if _differentiable(leaf)]
+        self.inputs = [self.differentiation.follow(self.leaves[i]) for i in self.where]
+
+    def tree(self) -> Any:
+        # Handles of their own: a function may change its arguments in place.
+        return self._rebuild([tensor.__copy__() for tensor in self.inputs], self.leaves)
+
+    def gradients(self, outputs: Sequence[_core.Tensor], cotangents: Sequence[_core.Tensor | None]) -> Any:
+        """As the arguments, with gradients for tensors and None for what has none."""
+        pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
+        return self._rebuild(pulled, [None] * len(self.leaves))
+
+    def _rebuild(self, tensors: Sequence[_core.Tensor], others: Sequence[Any]) -> Any:
+        values = list(others)
+        for i, tensor in zip(self.where, tensors, strict=True):
+            values[i] = tensor
+        return tree.unflatten(self.arguments, values)
+
+
+def _argument_numbers(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(f"grad(): there is no argument {number}; the function was called with {count}")
+    return tuple(number % count for number in numbers)
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that gives the value of ``f`` and its gradient by the arguments ``argnums``.
+
+    Arguments may be trees of tensors (tuples, lists, dicts, modules); the gradient has the same form, with None for
+    what has none. ``f`` gives a real scalar, or with ``has_aux`` a pair of it and anything else.
+
+        >>> f = lambda w, x: ((w * x) ** 2).sum()
+        >>> value, slope = lento.value_and_grad(f)(lento.asarray([1.0, 2.0]), lento.asarray([3.0, 1.0]))
+        >>> float(value), slope
+        (13.0, Tensor([18.,  4.]))
+    """
+
+    @functools.wraps(f)
+    def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        numbers = _argument_numbers(argnums, len(args))
+        followed = _Followed([args[i] for i in numbers])
+        try:
+            given = list(args)
+            for i, value in zip(numbers, followed.tree(), strict=True):
+                given[i] = value
+            result = f(*given, **kwargs)
+        finally:
+            followed.differentiation.end()
+        value = result[0] if has_aux else result
+        _check_scalar(value)
+        gradients = followed.gradients([value], [_core_ones(value)])
+        return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+
+    return differentiated
+
+
+def _check_scalar(value: Any) -> None:
+    if not isinstance(value, _core.Tensor):
+        raise TypeError(f"grad(): the function must give a tensor, not {type(value).__name__}")
+    if value.size != 1:
+        raise ValueError(f"grad(): the function must give a scalar, not a tensor of shape {value.shape}")
+    if value.dtype.kind != "f":
+        hint = "; take its real part or abs" if value.dtype.kind == "c" else ""
+        raise TypeError(f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
+
+
+def _core_ones(like: _core.Tensor) -> _core.Tensor:
+    from ._ops import ones_like
+
+    return ones_like(like)
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The gradient of ``f``, which gives a real scalar, by the arguments ``argnums``.
+
+    What ``f`` computes is followed while it runs, so loops, branches on values and in-place updates are all right.
+
+        >>> lento.grad(lambda x: (x**3).sum())(lento.asarray([1.0, 2.0]))
+        Tensor([ 3., 12.])
+        >>> lento.grad(lento.grad(lambda x: x**3))(lento.asarray(2.0))
+        Tensor(12.)
+    """
+    both = value_and_grad(f, argnums, has_aux=has_aux)
+
+    @functools.wraps(f)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        result, gradients = both(*args, **kwargs)
+        return (gradients, result[1]) if has_aux else gradients
+
+    return gradient
+
+
+def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """``f(*args)``, and a function from a cotangent of it to those of the arguments.
+
+        >>> y, pull = lento.vjp(lambda x: x * x, lento.asarray([1.0, 2.0]))
+        >>> pull(lento.asarray([1.0, 10.0]))
+        (Tensor([ 2., 40.]),)
+    """
+    followed = _Followed(list(args))
+    try:
+        result = f(*followed.tree())
+    finally:
+        followed.differentiation.end()
+    outputs = tree.leaves(result)
+
+    def pull(cotangents: Any) -> tuple[Any, ...]:
+        given = tree.leaves(cotangents)
+        if len(given) != len(outputs):
+            raise ValueError(f"vjp(): {len(given)} cotangents for {len(outputs)} results")
+        pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
+        return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
+
+    return result, pull
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """``f(*primals)``, and how it changes when the primals change by ``tangents``: forward mode.
+
+        >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
+        (Tensor([1., 4.]), Tensor([ 2., 40.]))
+    """
+    followed = _Followed(list(primals))
+    try:
+        result = f(*followed.tree())
+    finally:
+        followed.differentiation.end()
+    given = tree.leaves(list(tangents))
+    if len(given) != len(followed.leaves):
+        raise ValueError(f"jvp(): {len(given)} tangents for {len(followed.leaves)} primals")
+    outputs = tree.leaves(result)
+    where = [i for i, leaf in enumerate(outputs) if _differentiable(leaf)]
+    pushed = followed.differentiation.push_forward(
+        [outputs[i] for i in where], followed.inputs, [given[i] for i in followed.where]
+    )
+    changes: list[Any] = [None] * len(outputs)
+    for i, change in zip(where, pushed, strict=True):
+        changes[i] = change
+    return result, tree.unflatten(result, changes)
+
+
+def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+    """``f`` with a derivative of its own: ``backward(inputs, outputs, cotangents)`` gives a list of cotangents of the
+    inputs, each a list of tensors.
+
+        >>> clipped = lento.custom_gradient(lambda x: x, lambda xs, ys, gs: [lento.clip(gs[0], -1, 1)])
+        >>> lento.grad(lambda x: clipped(x) * 10)(lento.asarray(1.0))
+        Tensor(1.)
+    """
+
+    @functools.wraps(f)
+    def custom(*args: _core.Tensor) -> Any:
+        single = False
+
+        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+            nonlocal single
+            result = f(*inputs)
+            single = isinstance(result, _core.Tensor)
+            return [result] if single else list(result)
+
+        outputs = _core._custom_gradient(flat, backward, args)
+        return outputs[0] if single else tuple(outputs)
+
+    return custom
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f`` without the memory of its derivative: what that needs is computed again on the way back.
+
+    >>> block = lento.checkpoint(lambda x: lento.tanh(lento.tanh(x)))
+    >>> lento.grad(lambda x: block(x).sum())(lento.zeros(2))
+    Tensor([1., 1.])
+    """
+
+    @functools.wraps(f)
+    def recomputed(*args: Any) -> Any:
+        leaves = tree.leaves(list(args))
+        where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
+        shape: Any = None
+
+        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+            nonlocal shape
+            values = list(leaves)
+            for i, tensor in zip(where, inputs, strict=True):
+                values[i] = tensor
+            shape = f(*tree.unflatten(list(args), values))
+            return tree.leaves(shape)
+
+        outputs = _core._checkpoint(flat, [leaves[i] for i in where])
+        return tree.unflatten(shape, outputs)
+
+    return recomputed

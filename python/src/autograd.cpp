@@ -1,0 +1,104 @@
+#include "autograd.h"
+
+#include "arguments.h"
+#include "errors.h"
+#include "source.h"
+#include "tensor_type.h"
+
+#include <lento/autograd.h>
+
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+/// A tensor for each item of a list; None is undefined.
+std::vector<Tensor> tensors_in(const nb::sequence& items, const char* name) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle item : items) {
+    if (item.is_none()) {
+      tensors.emplace_back();
+    } else if (is_tensor(item.ptr())) {
+      tensors.push_back(tensor_of(item.ptr()));
+    } else {
+      raise(PyExc_TypeError, "%s must be tensors, not %s", name, Py_TYPE(item.ptr())->tp_name);
+    }
+  }
+  return tensors;
+}
+
+nb::list list_of(const std::vector<Tensor>& tensors) {
+  nb::list list;
+  for (const Tensor& tensor : tensors) list.append(tensor.defined() ? nb::steal(wrap(tensor)) : nb::none());
+  return list;
+}
+
+nb::object follow(Differentiation& self, const nb::object& x) {
+  if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "derivatives are by tensors, not by %s", Py_TYPE(x.ptr())->tp_name);
+  const PythonSourceScope source;
+  return nb::steal(wrap(self.follow(tensor_of(x.ptr()))));
+}
+
+nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& cotangents,
+                   const nb::sequence& inputs) {
+  return list_of(self.pull_back(tensors_in(outputs, "outputs"), tensors_in(cotangents, "cotangents"),
+                                tensors_in(inputs, "inputs")));
+}
+
+nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& inputs,
+                      const nb::sequence& tangents) {
+  return list_of(self.push_forward(tensors_in(outputs, "outputs"), tensors_in(inputs, "inputs"),
+                                   tensors_in(tangents, "tangents")));
+}
+
+nb::object stopped(const nb::object& x) {
+  if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "stop_gradient() takes a tensor, not %s", Py_TYPE(x.ptr())->tp_name);
+  const PythonSourceScope source;
+  return nb::steal(wrap(stop_gradient(tensor_of(x.ptr()))));
+}
+
+/// A Python function of lists of tensors as a C++ one.
+TensorFunction function_of(const nb::callable& function) {
+  return [function](const std::vector<Tensor>& inputs) {
+    return tensors_in(nb::cast<nb::sequence>(function(list_of(inputs))), "results");
+  };
+}
+
+nb::list with_custom_gradient(const nb::callable& function, const nb::callable& backward, const nb::sequence& inputs) {
+  const PythonSourceScope source;
+  const BackwardFunction pull = [backward](const std::vector<Tensor>& given, const std::vector<Tensor>& outputs,
+                                           const std::vector<Tensor>& cotangents) {
+    const nb::object result = backward(list_of(given), list_of(outputs), list_of(cotangents));
+    return tensors_in(nb::cast<nb::sequence>(result), "cotangents");
+  };
+  return list_of(custom_gradient(function_of(function), pull, tensors_in(inputs, "inputs")));
+}
+
+nb::list checkpointed(const nb::callable& function, const nb::sequence& inputs) {
+  const PythonSourceScope source;
+  return list_of(checkpoint(function_of(function), tensors_in(inputs, "inputs")));
+}
+
+}  // namespace
+
+void bind_autograd(nb::module_& module) {
+  nb::class_<Differentiation>(module, "_Differentiation")
+      .def(nb::init<>())
+      .def("follow", &follow, nb::arg("x"))
+      .def("end", &Differentiation::end)
+      .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents"), nb::arg("inputs"))
+      .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));
+  module.def("stop_gradient", &stopped, nb::arg("x"),
+             "x as a constant: derivatives do not pass.\n\n"
+             "    >>> lento.grad(lambda x: x * lento.stop_gradient(x))(lento.asarray(3.0))\n"
+             "    Tensor(3.)");
+  module.def("_custom_gradient", &with_custom_gradient, nb::arg("function"), nb::arg("backward"), nb::arg("inputs"));
+  module.def("_checkpoint", &checkpointed, nb::arg("function"), nb::arg("inputs"));
+}
+
+}  // namespace lento::python

@@ -1,0 +1,210 @@
+// The public functions: following, pulling back and pushing forward over a log.
+#include <lento/autograd.h>
+#include <lento/lento.h>
+
+#include "autograd/rule.h"
+#include "base/fail.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace lento {
+
+namespace {
+
+using Tangents = std::unordered_map<const TensorState*, Tensor>;
+
+/// The same value under an identity of its own. A reshape that changes nothing costs nothing: compilers drop it.
+Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
+
+void check_pairs(const char* what, const std::vector<Tensor>& tensors, const char* whose,
+                 const std::vector<Tensor>& values) {
+  if (tensors.size() != values.size()) fail<ValueError>("{} {}s for {} {}s", values.size(), what, tensors.size(), whose);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!values[i].defined() || values[i].shape() == tensors[i].shape()) continue;
+    fail<ShapeError>("{} {} has shape {}, its {} {}", what, i, values[i].shape(), whose, tensors[i].shape());
+  }
+}
+
+void accumulate(Tangents& sums, const Tensor& x, const Tensor& more) {
+  Tensor& sum = sums[x.state()];
+  sum = sum.defined() ? sum + more : more;
+}
+
+const Tensor& find(const Tangents& tangents, const Tensor& x) {
+  static const Tensor none;
+  const auto found = tangents.find(x.state());
+  return found == tangents.end() ? none : found->second;
+}
+
+}  // namespace
+
+Differentiation::Differentiation() : log_(std::make_unique<Log>()) {}
+Differentiation::~Differentiation() = default;
+
+Tensor Differentiation::follow(const Tensor& x) {
+  if (!is_floating(x.dtype()) && !is_complex(x.dtype())) {
+    fail<DTypeError>("derivatives are by floating or complex tensors; this one is {}", x.dtype());
+  }
+  // Recorded while this log does not listen to it, but outer ones do.
+  Tensor followed = renamed(x);
+  log_->follow(followed);
+  return followed;
+}
+
+void Differentiation::end() { log_->stop(); }
+
+std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& outputs,
+                                               const std::vector<Tensor>& cotangents,
+                                               const std::vector<Tensor>& inputs) const {
+  check_pairs("cotangent", outputs, "output", cotangents);
+  Tangents sums;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!cotangents[i].defined() || !log_->follows(outputs[i])) continue;
+    accumulate(sums, outputs[i], fitted(cotangents[i], outputs[i].shape(), outputs[i].dtype()));
+  }
+  for (auto op = log_->ops().rbegin(); op != log_->ops().rend(); ++op) {
+    std::vector<Tensor> grads;
+    for (const Tensor& result : op->results) grads.push_back(find(sums, result));
+    if (std::ranges::none_of(grads, &Tensor::defined)) continue;
+    RuleCall call(*op, grads);
+    apply_rule(call);
+    for (std::size_t i = 0; i < op->operands.size(); ++i) {
+      if (call.given()[i].defined()) accumulate(sums, op->operands[i].tensor, call.given()[i]);
+    }
+  }
+  std::vector<Tensor> gradients;
+  for (const Tensor& x : inputs) {
+    const Tensor& sum = find(sums, x);
+    gradients.push_back(sum.defined() ? sum : zeros_like_of(x));
+  }
+  return gradients;
+}
+
+namespace {
+
+/// The tangents of an op's results. A rule is linear in the cotangents, so what it is to them is read off by
+/// differentiating it by them: the transpose of a transpose. Everything else it computes is dead and never run.
+std::vector<Tensor> push_through(const LoggedOp& op, std::span<const Tensor> tangents) {
+  Differentiation by_cotangents;
+  std::vector<Tensor> cotangents;
+  std::vector<Tensor> followed;
+  for (const Tensor& result : op.results) {
+    const bool differentiable = is_floating(result.dtype()) || is_complex(result.dtype());
+    cotangents.push_back(differentiable ? by_cotangents.follow(zeros_like_of(result)) : Tensor{});
+    if (differentiable) followed.push_back(cotangents.back());
+  }
+  RuleCall call(op, cotangents);
+  apply_rule(call);
+  by_cotangents.end();
+  std::vector<Tensor> given;
+  std::vector<Tensor> weights;
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    if (!tangents[i].defined() || !call.given()[i].defined()) continue;
+    given.push_back(call.given()[i]);
+    weights.push_back(tangents[i]);
+  }
+  std::vector<Tensor> pulled = by_cotangents.pull_back(given, weights, followed);
+  std::vector<Tensor> all;
+  std::size_t next = 0;
+  for (const Tensor& cotangent : cotangents) all.push_back(cotangent.defined() ? pulled[next++] : Tensor{});
+  return all;
+}
+
+}  // namespace
+
+std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& outputs,
+                                                  const std::vector<Tensor>& inputs,
+                                                  const std::vector<Tensor>& tangents) const {
+  check_pairs("tangent", inputs, "input", tangents);
+  Tangents known;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (tangents[i].defined()) accumulate(known, inputs[i], fitted(tangents[i], inputs[i].shape(), inputs[i].dtype()));
+  }
+  for (const LoggedOp& op : log_->ops()) {
+    std::vector<Tensor> arriving;
+    for (const LoggedOperand& operand : op.operands) {
+      arriving.push_back(operand.followed ? find(known, operand.tensor) : Tensor{});
+    }
+    if (std::ranges::none_of(arriving, &Tensor::defined)) continue;
+    const std::vector<Tensor> leaving = push_through(op, arriving);
+    for (std::size_t i = 0; i < leaving.size(); ++i) {
+      if (leaving[i].defined()) known[op.results[i].state()] = leaving[i];
+    }
+  }
+  std::vector<Tensor> result;
+  for (const Tensor& output : outputs) {
+    const Tensor& tangent = find(known, output);
+    result.push_back(tangent.defined() ? tangent : zeros_like_of(output));
+  }
+  return result;
+}
+
+std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
+  const auto again = [function](const std::vector<Tensor>& given, const std::vector<Tensor>&,
+                                const std::vector<Tensor>& cotangents) {
+    Differentiation differentiation;
+    std::vector<Tensor> followed;
+    std::vector<Tensor> barred;
+    for (const Tensor& x : given) {
+      const bool differentiable = is_floating(x.dtype()) || is_complex(x.dtype());
+      barred.push_back(prim::barrier(x));
+      if (differentiable) barred.back() = followed.emplace_back(differentiation.follow(barred.back()));
+    }
+    const std::vector<Tensor> outputs = function(barred);
+    differentiation.end();
+    const std::vector<Tensor> pulled = differentiation.pull_back(outputs, cotangents, followed);
+    std::vector<Tensor> all;
+    std::size_t next = 0;
+    for (const Tensor& x : given) {
+      all.push_back(is_floating(x.dtype()) || is_complex(x.dtype()) ? pulled[next++] : Tensor{});
+    }
+    return all;
+  };
+  return custom_gradient(function, again, inputs);
+}
+
+Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
+  const auto differentiation = std::make_shared<Differentiation>();
+  std::vector<Tensor> followed;
+  for (const Tensor& x : inputs) followed.push_back(differentiation->follow(x));
+  std::vector<Tensor> outputs = function(followed);
+  differentiation->end();
+  return {outputs, [=](const std::vector<Tensor>& cotangents) {
+            return differentiation->pull_back(outputs, cotangents, followed);
+          }};
+}
+
+Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents) {
+  Differentiation differentiation;
+  std::vector<Tensor> followed;
+  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
+  Jvp result;
+  result.outputs = function(followed);
+  differentiation.end();
+  result.tangents = differentiation.push_forward(result.outputs, followed, tangents);
+  return result;
+}
+
+ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
+                            const std::vector<Tensor>& inputs) {
+  Differentiation differentiation;
+  std::vector<Tensor> followed;
+  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
+  ValueAndGrad result;
+  result.value = function(followed);
+  differentiation.end();
+  if (result.value.size() != 1) {
+    fail<ValueError>("grad: the function must give a scalar, not {}", composite::type_of(result.value));
+  }
+  if (is_complex(result.value.dtype())) fail<DTypeError>("grad: the function must give a real number; take its real part");
+  if (!is_floating(result.value.dtype())) {
+    fail<DTypeError>("grad: the function gives {}, which has no derivative", result.value.dtype());
+  }
+  result.grads = differentiation.pull_back({result.value}, {ones(result.value.shape(), result.value.dtype(),
+                                                                 result.value.device())}, followed);
+  return result;
+}
+
+}  // namespace lento

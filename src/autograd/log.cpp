@@ -1,0 +1,63 @@
+#include "autograd/log.h"
+
+#include "base/fail.h"
+
+#include <algorithm>
+
+namespace lento {
+
+namespace {
+
+bool differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+}  // namespace
+
+void Differentiation::Log::recorded(const RecordedOp& op) {
+  const auto is_followed = [&](const RecordOperand& operand) {
+    return operand.is_tensor() && followed_.contains(&operand.state());
+  };
+  if (concealed_ > 0 || std::ranges::none_of(op.operands, is_followed)) return;
+  LoggedOp logged;
+  logged.op = op.op;
+  logged.attrs = op.attrs;
+  logged.source = op.source;
+  logged.operands.reserve(op.operands.size());
+  for (const RecordOperand& operand : op.operands) {
+    if (operand.is_tensor()) {
+      TensorState& state = operand.state();
+      state.refs.fetch_add(1, std::memory_order_relaxed);
+      logged.operands.push_back({Tensor::adopt(&state), {}, state.dtype, followed_.contains(&state)});
+    } else {
+      logged.operands.push_back({{}, operand.value(), operand.dtype(), false});
+    }
+  }
+  logged.results.assign(op.results.begin(), op.results.end());
+  add(std::move(logged));
+}
+
+void Differentiation::Log::called(const CustomCall& call) {
+  if (concealed_ > 0 || std::ranges::none_of(call.inputs, [&](const Tensor& x) { return follows(x); })) return;
+  LoggedOp logged;
+  logged.source = call.source;
+  logged.results = call.outputs;
+  logged.custom = call.backward;
+  for (const Tensor& x : call.inputs) logged.operands.push_back({x, {}, x.dtype(), follows(x)});
+  add(std::move(logged));
+}
+
+void Differentiation::Log::add(LoggedOp op) {
+  bool any = false;
+  for (const Tensor& result : op.results) {
+    if (!differentiable(result.dtype())) continue;
+    followed_.insert(result.state());
+    any = true;
+  }
+  if (any) ops_.push_back(std::move(op));
+}
+
+void Differentiation::Log::follow(const Tensor& x) {
+  inputs_.push_back(x);
+  followed_.insert(x.state());
+}
+
+}  // namespace lento

@@ -1,0 +1,53 @@
+// What a differentiation remembers: the ops that were recorded on the way from the followed tensors, in order.
+#pragma once
+
+#include <lento/autograd.h>
+
+#include "tensor/watch.h"
+
+#include <functional>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+namespace lento {
+
+/// An operand as it was: a tensor, or a number with the dtype it was used as.
+struct LoggedOperand {
+  Tensor tensor;  // undefined for a number
+  Scalar number;
+  DType dtype = DType::float32;
+  bool followed = false;
+};
+
+struct LoggedOp {
+  Op op{};
+  AttrsId attrs{};
+  Source source;
+  std::vector<LoggedOperand> operands;
+  std::vector<Tensor> results;
+  std::shared_ptr<const CustomCall::Backward> custom;  // null: the rule of `op`
+};
+
+class Differentiation::Log final : public Watcher {
+ public:
+  void recorded(const RecordedOp& op) override;
+  void called(const CustomCall& call) override;
+  void conceal(bool begin) override { concealed_ += begin ? 1 : -1; }
+  void follow(const Tensor& x);
+  bool follows(const Tensor& x) const { return followed_.contains(x.state()); }
+  const std::vector<LoggedOp>& ops() const { return ops_; }
+
+  using Watcher::stop;
+  ~Log() = default;
+
+ private:
+  void add(LoggedOp op);
+
+  std::vector<LoggedOp> ops_;
+  int concealed_ = 0;  // not listening while above 0
+  std::vector<Tensor> inputs_;                            // kept, so that no other value gets their address
+  std::unordered_set<const TensorState*> followed_;       // of inputs_ and of the results of ops_
+};
+
+}  // namespace lento

@@ -1,0 +1,142 @@
+// Derivatives of reductions, scans and index maps.
+#include "autograd/rules.h"
+#include "base/fail.h"
+#include "ops/compose.h"
+
+namespace lento::rules {
+
+using composite::converted;
+using composite::reshaped;
+
+namespace {
+
+Tensor zeros_of(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
+
+Ints from_front(const Ints& axes, std::int64_t rank) {
+  Ints result = axes;
+  for (std::int64_t& axis : result) axis += axis < 0 ? rank : 0;
+  return result;
+}
+
+Shape kept_shape(const Tensor& x, const Ints& axes) {
+  Shape shape = x.shape();
+  for (const std::int64_t axis : from_front(axes, x.rank())) shape[static_cast<std::size_t>(axis)] = 1;
+  return shape;
+}
+
+/// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no
+/// trouble.
+Tensor product_of_others(const Tensor& x) {
+  const std::int64_t last = x.rank() - 1;
+  const std::int64_t n = x.shape().back();
+  const auto before = [&](const Tensor& line) {
+    Ints low(static_cast<std::size_t>(line.rank()), 0);
+    Ints high = low;
+    low.back() = 1;
+    high.back() = -1;
+    return prim::pad_constant(prim::scan_prod(line, last), 1, low, high);
+  };
+  if (n == 0) return x;
+  return before(x) * flip(before(flip(x, Ints{last})), Ints{last});
+}
+
+}  // namespace
+
+Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? lento::conj(x) : x; }
+
+Tensor spread(const Tensor& grad, const Tensor& x, const Ints& axes, bool keepdims) {
+  return broadcast_to(keepdims ? grad : reshaped(grad, kept_shape(x, axes)), x.shape());
+}
+
+Tensor reduce_prod(const Tensor& grad, const Tensor& x, const Ints& axes, bool keepdims) {
+  const Ints reduced = from_front(axes, x.rank());
+  // The reduced axes last, as one.
+  Ints order;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (std::find(reduced.begin(), reduced.end(), axis) == reduced.end()) order.push_back(axis);
+  }
+  Shape shape;
+  for (const std::int64_t axis : order) shape.push_back(x.shape()[static_cast<std::size_t>(axis)]);
+  std::int64_t length = 1;
+  for (const std::int64_t axis : reduced) {
+    order.push_back(axis);
+    length *= x.shape()[static_cast<std::size_t>(axis)];
+  }
+  shape.push_back(length);
+  const Tensor moved = prim::permute_dims(x, order);
+  const Tensor others = reshaped(product_of_others(reshaped(moved, shape)), moved.shape());
+  return spread(grad, x, axes, keepdims) * conjugated(permute_back(others, order));
+}
+
+Tensor reduce_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, const Ints& axes, bool keepdims) {
+  const Tensor chosen = converted(equal(x, spread(result, x, axes, keepdims)), grad.dtype());
+  const Tensor count = prim::reduce_sum(chosen, axes, keepdims);
+  return chosen * spread(grad / count, x, axes, keepdims);
+}
+
+Tensor reverse_sum(const Tensor& grad, std::int64_t axis) {
+  return flip(prim::scan_sum(flip(grad, Ints{axis}), axis), Ints{axis});
+}
+
+Tensor scan_prod(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
+  const Tensor zero = equal(x, 0);
+  const Tensor zeros_seen = prim::scan_sum(converted(zero, DType::int64), axis);
+  const Tensor first = logical_and(zero, equal(zeros_seen, 1));
+  // Before the first zero each product has the element as a factor; at it, the products without it count; behind it
+  // everything is zero.
+  const Tensor without = prim::scan_prod(where(first, 1, x), axis);
+  const Tensor before = reverse_sum(grad * conjugated(result), axis) / conjugated(where(zero, 1, x));
+  const Tensor at = reverse_sum(grad * conjugated(without), axis);
+  return where(first, at, where(equal(zeros_seen, 0), before, 0));
+}
+
+Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
+  const std::int64_t at = axis < 0 ? axis + x.rank() : axis;
+  const Tensor place = composite::along(composite::counting(x.shape()[static_cast<std::size_t>(at)], x.device()), at,
+                                        x.rank());
+  const Tensor from = prim::scan_max(where(equal(x, result), place, 0), at);
+  return prim::scatter_axis(zeros_of(x), from, grad, at, "add");
+}
+
+Tensor permute_back(const Tensor& grad, const Ints& axes) {
+  const Ints order = from_front(axes, grad.rank());
+  Ints back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return prim::permute_dims(grad, back);
+}
+
+Tensor unslice(const Tensor& grad, const Tensor& x, const std::vector<Scalar>& starts, const Ints& axes,
+               const Ints& steps) {
+  return prim::strided_update(zeros_of(x), grad, starts, axes, steps);
+}
+
+Tensor reslice(const Tensor& grad, const Tensor& value, const std::vector<Scalar>& starts, const Ints& axes,
+               const Ints& steps) {
+  Ints sizes;
+  for (const std::int64_t axis : from_front(axes, value.rank())) {
+    sizes.push_back(value.shape()[static_cast<std::size_t>(axis)]);
+  }
+  return prim::strided_slice(grad, starts, axes, sizes, steps);
+}
+
+Tensor unpad(const Tensor& grad, const Ints& low, const Ints& high) {
+  Ints less_low = low;
+  Ints less_high = high;
+  for (std::int64_t& amount : less_low) amount = -amount;
+  for (std::int64_t& amount : less_high) amount = -amount;
+  return prim::pad_constant(grad, 0, less_low, less_high);
+}
+
+std::vector<Tensor> split_like(const Tensor& grad, const std::vector<Tensor>& parts, std::int64_t axis) {
+  const std::int64_t at = axis < 0 ? axis + grad.rank() : axis;
+  std::vector<Tensor> result;
+  std::int64_t start = 0;
+  for (const Tensor& part : parts) {
+    const std::int64_t size = part.shape()[static_cast<std::size_t>(at)];
+    result.push_back(composite::sliced(grad, at, start, size));
+    start += size;
+  }
+  return result;
+}
+
+}  // namespace lento::rules

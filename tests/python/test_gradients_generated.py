@@ -1,0 +1,145 @@
+"""Every op of the catalogue that has floating arguments: its derivative in a random direction, by reverse mode, by forward
+mode and by finite differences, on the samples of the catalogue in float64 and complex128. Nothing here names an op but
+the lists of exceptions below, which must stay true."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import harness
+import lento
+import numpy as np
+import pytest
+from samples import Call, OpInfo, calls_of, load_catalogue
+
+WIDE = ("float64", "complex128")
+STEP = 1e-6
+
+# Ops that refuse: what they compute has no derivative, or none that would mean anything.
+NO_DERIVATIVE = {
+    "nextafter": "moves by the spacing of the numbers",
+    "prim.bitcast": "reads bits as something else",
+    "bitcast": "reads bits as something else",
+}
+# Ops whose samples are all at places where the function has a corner or a jump.
+NOT_SMOOTH: dict[str, str] = {}
+
+
+def is_wide(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.name in WIDE and value.size > 0
+
+
+def leaves_of(call: Call) -> list[tuple[str, int | None]]:
+    """Where the call has arrays to differentiate by: argument, and place in a list."""
+    found: list[tuple[str, int | None]] = []
+    for arg in call.op.args:
+        value = call.arguments[arg.name]
+        if isinstance(value, list):
+            found += [(arg.name, i) for i, each in enumerate(value) if is_wide(each)]
+        elif is_wide(value):
+            found.append((arg.name, None))
+    return found
+
+
+def finite(call: Call) -> bool:
+    arrays = [call.arguments[n] if i is None else call.arguments[n][i] for n, i in leaves_of(call)]
+    return all(np.isfinite(array).all() for array in arrays)
+
+
+def wide_calls(op: OpInfo) -> tuple[Call, ...]:
+    return tuple(call for call in calls_of(op) if not call.raises and leaves_of(call) and finite(call))
+
+
+def function_of(call: Call) -> Callable[..., list[lento.Tensor]]:
+    """The op as a function of its wide arrays, giving its floating results."""
+    leaves = leaves_of(call)
+    function = harness.find_function(call.op)
+    fixed = harness.lento_arguments(call)
+
+    def apply(*tensors: lento.Tensor) -> list[lento.Tensor]:
+        arguments = {k: list(v) if isinstance(v, list) else v for k, v in fixed.items()}
+        for (name, place), tensor in zip(leaves, tensors, strict=True):
+            if place is None:
+                arguments[name] = tensor
+            else:
+                arguments[name][place] = tensor
+        results = lento.tree.leaves(function(**arguments))
+        return [r for r in results if isinstance(r, lento.Tensor) and r.dtype.kind in "fc"]
+
+    return apply
+
+
+def random_like(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    values = rng.normal(size=array.shape)
+    if array.dtype.kind == "c":
+        values = values + 1j * rng.normal(size=array.shape)
+    return values.astype(array.dtype)
+
+
+def real_product(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.real(np.sum(np.conj(a) * b)))
+
+
+def slopes(call: Call) -> tuple[float, float, float, float] | None:
+    """The slope of <weights, op> in a random direction: by differences (with a step and half of it), by reverse and by
+    forward mode. None when the op has no floating result."""
+    rng = np.random.default_rng(7)
+    arrays = [call.arguments[n] if i is None else call.arguments[n][i] for n, i in leaves_of(call)]
+    apply = function_of(call)
+    # Small, so that arguments stay in their domains.
+    directions = [random_like(rng, array) * 0.5 for array in arrays]
+    primals = [lento.asarray(array) for array in arrays]
+    results, pull = lento.vjp(lambda *tensors: apply(*tensors), *primals)
+    if not results:
+        return None
+    weights = [random_like(rng, np.empty(r.shape, r.dtype.name)) for r in results]
+
+    def value(step: float) -> float:
+        moved = [lento.asarray(a + step * d) for a, d in zip(arrays, directions, strict=True)]
+        return sum(real_product(w, r.numpy()) for w, r in zip(weights, apply(*moved), strict=True))
+
+    def difference(step: float) -> float:
+        return (value(step) - value(-step)) / (2 * step)
+
+    cotangents = pull([lento.asarray(w) for w in weights])
+    reverse = sum(real_product(c.numpy(), d) for c, d in zip(cotangents, directions, strict=True))
+    _, tangents = lento.jvp(lambda *tensors: apply(*tensors), primals, [lento.asarray(d) for d in directions])
+    forward = sum(real_product(w, t.numpy()) for w, t in zip(weights, tangents, strict=True))
+    return difference(STEP), difference(STEP / 2), reverse, forward
+
+
+CALLS = {op.qualified: (op, wide_calls(op)) for op in load_catalogue() if op.space != "random"}
+OPS = [name for name, (_, calls) in CALLS.items() if calls]
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_derivatives_agree_with_finite_differences(name: str) -> None:
+    _, calls = CALLS[name]
+    if name in NO_DERIVATIVE:
+        with pytest.raises(ValueError, match="has no derivative"):
+            slopes(calls[0])
+        return
+    smooth = 0
+    floating = False
+    for call in calls[:12]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = slopes(call)
+        if found is None:
+            continue
+        floating = True
+        coarse, fine, reverse, forward = found
+        scale = max(1.0, abs(fine))
+        if not np.isfinite(fine) or abs(coarse - fine) > 1e-5 * scale:
+            continue  # a corner, or the end of the domain
+        smooth += 1
+        assert abs(reverse - fine) <= 2e-5 * scale, f"{call.id}: reverse mode {reverse}, differences {fine}"
+        assert abs(forward - reverse) <= 1e-9 * max(1.0, abs(reverse)), f"{call.id}: forward {forward}, reverse {reverse}"
+    if floating and name not in NOT_SMOOTH:
+        assert smooth > 0, "no sample at which the op is smooth"
+
+
+def test_exceptions_are_of_the_catalogue() -> None:
+    assert set(NO_DERIVATIVE) | set(NOT_SMOOTH) <= set(OPS)

@@ -1,0 +1,145 @@
+// autograd/: the derivative of each primitive, from its `vjp` entry.
+#include "cpp.h"
+#include "emit.h"
+#include "expression.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lento::opgen {
+
+namespace {
+
+/// The variables that an entry's expressions use: names that are neither called nor members.
+std::set<std::string> names_in(const Entry& entry) {
+  std::set<std::string> names;
+  Diagnostics ignored;
+  for (const auto& [key, expression] : entry.vjp) {
+    const std::vector<Token> tokens = tokenize(expression, ignored);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const std::string_view before = i == 0 ? std::string_view() : tokens[i - 1].text;
+      const std::string_view after = i + 1 == tokens.size() ? std::string_view() : tokens[i + 1].text;
+      if (tokens[i].kind != Token::Kind::name || before == "." || before == "::" || after == "(") continue;
+      names.insert(tokens[i].text);
+    }
+  }
+  return names;
+}
+
+/// `conj` of what is real would be an op that does nothing.
+std::string rule_text(const Text& expression, const Entry& entry, const Catalogue& catalogue) {
+  std::string text = qualify_ops(expression.value, entry, catalogue);
+  const std::string plain = "lento::conj(";
+  for (std::size_t at = text.find(plain); at != std::string::npos; at = text.find(plain, at)) {
+    text.replace(at, plain.size(), "rules::conjugated(");
+  }
+  return text;
+}
+
+/// How many operands stand before this argument; lists come last.
+std::size_t operand_index(const Entry& entry, const Arg& wanted) {
+  std::size_t index = 0;
+  for (const Arg& arg : entry.args) {
+    if (&arg == &wanted) break;
+    if (arg.type.is_operand()) ++index;
+  }
+  return index;
+}
+
+void declare_arguments(Writer& w, const Entry& entry, const std::set<std::string>& names) {
+  const bool attributes = entry.has_attributes() && std::any_of(entry.args.begin(), entry.args.end(), [&](const Arg& arg) {
+                            return arg.type.is_attribute() && names.contains(arg.name);
+                          });
+  if (attributes) w.line("const {} attrs = decode_{}(call.op().attrs);", attrs_type(entry), entry.name);
+  for (const Arg& arg : entry.args) {
+    if (!names.contains(arg.name)) continue;
+    const std::size_t index = operand_index(entry, arg);
+    if (arg.type.kind == ArgKind::number) {
+      if (arg.type.list) {
+        w.line("const std::vector<Scalar> {} = call.numbers_from({});", arg.name, index);
+      } else {
+        w.line("const Scalar& {} = call.number({});", arg.name, index);
+      }
+    } else if (arg.type.is_operand()) {
+      if (arg.type.list) {
+        w.line("const std::vector<Tensor> {} = call.operands_from({});", arg.name, index);
+      } else {
+        w.line("const Tensor {} = call.operand({});", arg.name, index);
+      }
+    } else if (arg.type.kind == ArgKind::choice) {
+      w.line("const std::string_view {0} = {1}[static_cast<std::size_t>(attrs.{0})];", arg.name,
+             choices_name(entry, arg));
+    } else if (arg.type.is_attribute()) {
+      w.line("const auto& {0} = attrs.{0};", arg.name);
+    }
+  }
+}
+
+void declare_results(Writer& w, const Entry& entry, const std::set<std::string>& names) {
+  if (names.contains("grad")) w.add("const Tensor grad = call.grad();");
+  if (names.contains("result")) w.add("const Tensor& result = call.result();");
+  for (std::size_t i = 0; i < entry.results.size(); ++i) {
+    const std::string& name = entry.results[i];
+    if (names.contains("grad_" + name)) w.line("const Tensor grad_{} = call.grad({});", name, i);
+    if (names.contains(name) && entry.find_arg(name) == nullptr) w.line("const Tensor& {} = call.result({});", name, i);
+  }
+}
+
+void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
+  const std::set<std::string> names = names_in(entry);
+  w.line();
+  w.line("// {}", entry.origin);
+  w.line("void vjp_{}(RuleCall& call) {{", entry.name);
+  w.indent();
+  declare_results(w, entry, names);
+  declare_arguments(w, entry, names);
+  for (const auto& [key, expression] : entry.vjp) {
+    const Arg& arg = *entry.find_arg(key.value);
+    const std::size_t index = operand_index(entry, arg);
+    const std::string text = rule_text(expression, entry, catalogue);
+    w.line(fmt::runtime(arg.type.list ? "if (call.wants_any_from({0})) call.give_from({0}, {1});"
+                                      : "if (call.wants({0})) call.give({0}, {1});"),
+           index, text);
+  }
+  w.dedent();
+  w.add("}");
+}
+
+}  // namespace
+
+void emit_autograd(const Catalogue& catalogue, Files& files) {
+  Writer w;
+  w.add(file_header("The derivative of each primitive that has one (autograd/rule.h)."));
+  w.add("#include <lento/ops.gen.h>\n\n#include \"autograd/rule.h\"\n#include \"autograd/rules.h\"\n#include "
+        "\"ir/attrs.gen.h\"");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("namespace {");
+  for (const Entry* entry : catalogue.primitives()) {
+    if (!entry->vjp.empty()) rule(w, *entry, catalogue);
+  }
+  w.line();
+  w.add("}  // namespace");
+  w.line();
+  w.add("VjpRule vjp_rule(Op op) {");
+  w.indent();
+  w.add("switch (op) {");
+  w.indent();
+  for (const Entry* entry : catalogue.primitives()) {
+    if (entry->vjp.empty()) continue;
+    w.line("case Op::{}:", cpp_identifier(entry->name));
+    w.line("  return vjp_{};", entry->name);
+  }
+  w.add("default:");
+  w.add("  return nullptr;");
+  w.dedent();
+  w.add("}");
+  w.dedent();
+  w.add("}");
+  w.line();
+  w.add("}  // namespace lento");
+  files["autograd/vjp.gen.cpp"] = w.text();
+}
+
+}  // namespace lento::opgen
