@@ -99,9 +99,7 @@ def _core_ones(like: _core.Tensor) -> _core.Tensor:
     return ones_like(like)
 
 
-def grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of ``f``, which gives a real scalar, by the arguments ``argnums``.
 
     What ``f`` computes is followed while it runs, so loops, branches on values and in-place updates are all right.
@@ -124,9 +122,9 @@ def grad(
 def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """``f(*args)``, and a function from a cotangent of it to those of the arguments.
 
-        >>> y, pull = lento.vjp(lambda x: x * x, lento.asarray([1.0, 2.0]))
-        >>> pull(lento.asarray([1.0, 10.0]))
-        (Tensor([ 2., 40.]),)
+    >>> y, pull = lento.vjp(lambda x: x * x, lento.asarray([1.0, 2.0]))
+    >>> pull(lento.asarray([1.0, 10.0]))
+    (Tensor([ 2., 40.]),)
     """
     followed = _Followed(list(args))
     try:
@@ -148,8 +146,8 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """``f(*primals)``, and how it changes when the primals change by ``tangents``: forward mode.
 
-        >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
-        (Tensor([1., 4.]), Tensor([ 2., 40.]))
+    >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
+    (Tensor([1., 4.]), Tensor([ 2., 40.]))
     """
     followed = _Followed(list(primals))
     try:

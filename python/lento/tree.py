@@ -1,7 +1,7 @@
 """Trees of tensors: tuples, lists, dicts and whatever else is registered, with tensors at their leaves.
 
-    >>> lento.tree.map(lambda x: x * 2, {"w": lento.ones(2), "b": [lento.zeros(1)]})
-    {'w': Tensor([2., 2.]), 'b': [Tensor([0.])]}
+>>> lento.tree.map(lambda x: x * 2, {"w": lento.ones(2), "b": [lento.zeros(1)]})
+{'w': Tensor([2., 2.]), 'b': [Tensor([0.])]}
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
 
 void check_pairs(const char* what, const std::vector<Tensor>& tensors, const char* whose,
                  const std::vector<Tensor>& values) {
-  if (tensors.size() != values.size()) fail<ValueError>("{} {}s for {} {}s", values.size(), what, tensors.size(), whose);
+  if (tensors.size() != values.size())
+    fail<ValueError>("{} {}s for {} {}s", values.size(), what, tensors.size(), whose);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!values[i].defined() || values[i].shape() == tensors[i].shape()) continue;
     fail<ShapeError>("{} {} has shape {}, its {} {}", what, i, values[i].shape(), whose, tensors[i].shape());
@@ -114,8 +115,7 @@ std::vector<Tensor> push_through(const LoggedOp& op, std::span<const Tensor> tan
 
 }  // namespace
 
-std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& outputs,
-                                                  const std::vector<Tensor>& inputs,
+std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                                                   const std::vector<Tensor>& tangents) const {
   check_pairs("tangent", inputs, "input", tangents);
   Tangents known;
@@ -198,12 +198,13 @@ ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>
   if (result.value.size() != 1) {
     fail<ValueError>("grad: the function must give a scalar, not {}", composite::type_of(result.value));
   }
-  if (is_complex(result.value.dtype())) fail<DTypeError>("grad: the function must give a real number; take its real part");
+  if (is_complex(result.value.dtype()))
+    fail<DTypeError>("grad: the function must give a real number; take its real part");
   if (!is_floating(result.value.dtype())) {
     fail<DTypeError>("grad: the function gives {}, which has no derivative", result.value.dtype());
   }
-  result.grads = differentiation.pull_back({result.value}, {ones(result.value.shape(), result.value.dtype(),
-                                                                 result.value.device())}, followed);
+  result.grads = differentiation.pull_back(
+      {result.value}, {ones(result.value.shape(), result.value.dtype(), result.value.device())}, followed);
   return result;
 }
 

@@ -45,9 +45,9 @@ class Differentiation::Log final : public Watcher {
   void add(LoggedOp op);
 
   std::vector<LoggedOp> ops_;
-  int concealed_ = 0;  // not listening while above 0
-  std::vector<Tensor> inputs_;                            // kept, so that no other value gets their address
-  std::unordered_set<const TensorState*> followed_;       // of inputs_ and of the results of ops_
+  int concealed_ = 0;                                // not listening while above 0
+  std::vector<Tensor> inputs_;                       // kept, so that no other value gets their address
+  std::unordered_set<const TensorState*> followed_;  // of inputs_ and of the results of ops_
 };
 
 }  // namespace lento

@@ -10,9 +10,9 @@ Tensor zeros_like_of(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.dev
 Tensor fitted(const Tensor& x, const Shape& shape, DType dtype) {
   Tensor y = x;
   if (is_complex(y.dtype()) && !is_complex(dtype)) y = real(y);
-  if (y.shape() != shape) y = element_count(y.shape()) == 1 && y.rank() < static_cast<std::int64_t>(shape.size())
-                                  ? broadcast_to(y, shape)
-                                  : sum_to_size(y, shape);
+  if (y.shape() != shape)
+    y = element_count(y.shape()) == 1 && y.rank() < static_cast<std::int64_t>(shape.size()) ? broadcast_to(y, shape)
+                                                                                            : sum_to_size(y, shape);
   return composite::converted(y, dtype);
 }
 

@@ -1,6 +1,7 @@
-// Derivatives that are too long for a line of the catalogue; its `vjp` entries call these. All take the cotangent of the
-// result first and give that of one operand. They are linear in the cotangents and made of ops that have derivatives
-// themselves, so that they can be differentiated again, by the cotangent too (which is how forward mode works).
+// Derivatives that are too long for a line of the catalogue; its `vjp` entries call these. All take the cotangent of
+// the result first and give that of one operand. They are linear in the cotangents and made of ops that have
+// derivatives themselves, so that they can be differentiated again, by the cotangent too (which is how forward mode
+// works).
 #pragma once
 
 #include <lento/lento.h>

@@ -82,8 +82,8 @@ Tensor fft_c2r(const Tensor& grad, const Tensor& x, std::int64_t axis, std::int6
   const std::int64_t at = axis < 0 ? axis + x.rank() : axis;
   const Tensor half = prim::fft_r2c(grad, at);
   // All but the first element, and the middle one of an even length, stand for two.
-  const Tensor place = composite::along(composite::counting(half.shape()[static_cast<std::size_t>(at)], x.device()), at,
-                                        x.rank());
+  const Tensor place =
+      composite::along(composite::counting(half.shape()[static_cast<std::size_t>(at)], x.device()), at, x.rank());
   const Tensor single = logical_or(equal(place, 0), equal(2 * place, size));
   return half * where(single, 1.0, composite::number_tensor(2.0, real_type(half.dtype()), x.device()));
 }

@@ -28,7 +28,8 @@ Tensor half_diagonal(const Tensor& x) { return where(on_diagonal(columns_of(x), 
 /// b @ inverse of triangular a, or of its conjugate transpose.
 Tensor divide_right(const Tensor& b, const Tensor& a, bool upper, bool hermitian) {
   // y a = b is a^T y^T = b^T; y a^H = b is conjugated(a) y^T = b^T.
-  const Tensor solution = prim::triangular_solve(hermitian ? conjugated(a) : a, matrix_transpose(b), upper, !hermitian, false);
+  const Tensor solution =
+      prim::triangular_solve(hermitian ? conjugated(a) : a, matrix_transpose(b), upper, !hermitian, false);
   return matrix_transpose(solution);
 }
 
@@ -52,8 +53,9 @@ Tensor qr(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Ten
   const std::int64_t m = rows_of(x);
   const std::int64_t n = columns_of(x);
   if (complete && m > n) {
-    fail<ValueError>("the complete QR factorisation of a matrix with more rows than columns has no derivative: its last "
-                     "columns are arbitrary; use mode='reduced'");
+    fail<ValueError>(
+        "the complete QR factorisation of a matrix with more rows than columns has no derivative: its last "
+        "columns are arbitrary; use mode='reduced'");
   }
   const auto of_square = [](const Tensor& gq, const Tensor& gr, const Tensor& unitary, const Tensor& upper) {
     const Tensor above = triu(product(gr, H(upper)) - product(H(unitary), gq));
@@ -77,8 +79,9 @@ Tensor svd(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh, co
   const std::int64_t n = columns_of(vh);
   const std::int64_t k = s.shape().back();
   if (full_matrices && m != n) {
-    fail<ValueError>("the full singular vectors of a matrix that is not square have no derivative: some are arbitrary; "
-                     "use full_matrices=False");
+    fail<ValueError>(
+        "the full singular vectors of a matrix that is not square have no derivative: some are arbitrary; "
+        "use full_matrices=False");
   }
   const Tensor v = H(vh);
   const Tensor grad_v = H(grad_vh);

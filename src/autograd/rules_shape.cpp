@@ -92,8 +92,8 @@ Tensor scan_prod(const Tensor& grad, const Tensor& x, const Tensor& result, std:
 
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
   const std::int64_t at = axis < 0 ? axis + x.rank() : axis;
-  const Tensor place = composite::along(composite::counting(x.shape()[static_cast<std::size_t>(at)], x.device()), at,
-                                        x.rank());
+  const Tensor place =
+      composite::along(composite::counting(x.shape()[static_cast<std::size_t>(at)], x.device()), at, x.rank());
   const Tensor from = prim::scan_max(where(equal(x, result), place, 0), at);
   return prim::scatter_axis(zeros_of(x), from, grad, at, "add");
 }
@@ -101,7 +101,8 @@ Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, s
 Tensor permute_back(const Tensor& grad, const Ints& axes) {
   const Ints order = from_front(axes, grad.rank());
   Ints back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   return prim::permute_dims(grad, back);
 }
 

@@ -1,4 +1,4 @@
-"""The derivative rules of the elementwise ops: evaluated with Lento's ops, against finite differences of the op itself.
+"""The derivative rules of the elementwise ops, against finite differences, where the functions are smooth and at corners.
 
 For a real loss L the gradient with respect to z is dL/dRe(z) + i dL/dIm(z); here L = Re(sum(conj(grad) * op(...))).
 """
@@ -48,12 +48,6 @@ def function_of(name: str) -> Any:
     return getattr(lento, name, None) or getattr(lento._core.prim, name)
 
 
-def all_functions() -> dict[str, Any]:
-    """What a rule may call; public names win over hidden ones."""
-    spaces = (lento._core.prim, lento)
-    return {name: getattr(space, name) for space in spaces for name in dir(space) if not name.startswith("_")}
-
-
 def arguments_of(op: dict[str, Any], dtype: str, generator: np.random.Generator) -> dict[str, np.ndarray]:
     arguments = {}
     low, high = DOMAINS.get(op["name"], (0.1, 0.9))
@@ -83,13 +77,14 @@ def test_rule_agrees_with_finite_differences(op: dict[str, Any], dtype: str) -> 
     grad = generator.normal(size=16)
     if np.iscomplexobj(result):
         grad = grad + 1j * generator.normal(size=16)
-    names = all_functions()
-    operands = {name: lento.asarray(value) for name, value in arguments.items()}
-    operands |= {"grad": lento.asarray(grad), "result": lento.asarray(result)}
-    if op["name"] == "complex":  # its arguments are named like the functions that its rule calls
-        operands = {"grad": operands["grad"]}
-    for name, rule in op["vjp"].items():
-        actual = eval(rule, names, operands).numpy()
+    for name in op["vjp"]:
+
+        def of_one(x: lento.Tensor, name: str = name) -> lento.Tensor:
+            others = {key: lento.asarray(value) for key, value in arguments.items()}
+            return function(*(others | {name: x}).values())
+
+        _, pull = lento.vjp(of_one, lento.asarray(arguments[name]))
+        actual = pull(lento.asarray(grad))[0].numpy()
 
         def slope(name: str, direction: complex) -> np.ndarray:
             ends = [forward(arguments | {name: arguments[name] + sign * STEP * direction}) for sign in (1, -1)]
@@ -98,22 +93,19 @@ def test_rule_agrees_with_finite_differences(op: dict[str, Any], dtype: str) -> 
         expected = slope(name, 1)
         if np.iscomplexobj(arguments[name]):
             expected = expected + 1j * slope(name, 1j)
-        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-6, err_msg=f"{op['name']}, {name}: {rule}")
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-6, err_msg=f"{op['name']}, {name}")
 
 
 def test_rules_are_safe_at_the_corners() -> None:
     """Where the formula divides by zero but the derivative exists, the rule gives the derivative."""
-    rules = {op["name"]: op["vjp"] for op, _ in RULES}
-    names = all_functions()
 
     def evaluate(op: str, name: str, **values: float) -> float:
-        tensors = {key: lento.asarray(np.float64(value)) for key, value in values.items()}
-        if "x" in tensors:
-            tensors["result"] = function_of(op)(tensors["x"])
-        else:
-            tensors["result"] = function_of(op)(tensors["x1"], tensors["x2"])
-        tensors["grad"] = lento.asarray(np.float64(1))
-        return float(eval(rules[op][name], names, tensors).numpy())
+        def of_one(x: lento.Tensor) -> lento.Tensor:
+            return function_of(op)(
+                *({key: lento.asarray(np.float64(v)) for key, v in values.items()} | {name: x}).values()
+            )
+
+        return float(lento.grad(of_one)(lento.asarray(np.float64(values[name]))))
 
     assert evaluate("general_pow", "x1", x1=0, x2=0) == 0
     assert evaluate("general_pow", "x1", x1=0, x2=1) == 1

@@ -20,11 +20,22 @@ STEP = 1e-6
 # Ops that refuse: what they compute has no derivative, or none that would mean anything.
 NO_DERIVATIVE = {
     "nextafter": "moves by the spacing of the numbers",
-    "prim.bitcast": "reads bits as something else",
-    "bitcast": "reads bits as something else",
+    "zeta": "has a derivative by its second argument alone",
 }
-# Ops whose samples are all at places where the function has a corner or a jump.
-NOT_SMOOTH: dict[str, str] = {}
+# Some samples of these refuse.
+PARTLY = {
+    "linalg.qr": "the last columns of a complete q are arbitrary",
+    "linalg.lu": "only square matrices",
+    "prim.qr_factor": "the last columns of a complete q are arbitrary",
+    "prim.lu_factor": "only square matrices",
+}
+# Read one triangle of a Hermitian matrix: the derivative is that by the whole of it, along Hermitian directions.
+HERMITIAN = {"linalg.cholesky", "linalg.eigvalsh", "prim.cholesky_factor"}
+# Vectors with an arbitrary sign or phase, which the result must not depend on: test_gradients_linalg.py.
+BY_HAND = {
+    *("linalg.svd", "linalg.eigh", "linalg.eig"),
+    *("prim.svd_factor", "prim.eigh_factor", "prim.eig_factor"),
+}
 
 
 def is_wide(value: Any) -> bool:
@@ -66,7 +77,7 @@ def function_of(call: Call) -> Callable[..., list[lento.Tensor]]:
             else:
                 arguments[name][place] = tensor
         results = lento.tree.leaves(function(**arguments))
-        return [r for r in results if isinstance(r, lento.Tensor) and r.dtype.kind in "fc"]
+        return [r for r in results if isinstance(r, lento.Tensor) and r.dtype.name in WIDE]
 
     return apply
 
@@ -90,6 +101,8 @@ def slopes(call: Call) -> tuple[float, float, float, float] | None:
     apply = function_of(call)
     # Small, so that arguments stay in their domains.
     directions = [random_like(rng, array) * 0.5 for array in arrays]
+    if call.op.qualified in HERMITIAN:
+        directions = [d + np.conj(np.swapaxes(d, -1, -2)) for d in directions]
     primals = [lento.asarray(array) for array in arrays]
     results, pull = lento.vjp(lambda *tensors: apply(*tensors), *primals)
     if not results:
@@ -111,7 +124,7 @@ def slopes(call: Call) -> tuple[float, float, float, float] | None:
 
 
 CALLS = {op.qualified: (op, wide_calls(op)) for op in load_catalogue() if op.space != "random"}
-OPS = [name for name, (_, calls) in CALLS.items() if calls]
+OPS = [name for name, (_, calls) in CALLS.items() if calls and name not in BY_HAND]
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -126,7 +139,12 @@ def test_derivatives_agree_with_finite_differences(name: str) -> None:
     for call in calls[:12]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = slopes(call)
+            try:
+                found = slopes(call)
+            except ValueError:
+                if name not in PARTLY:
+                    raise
+                continue
         if found is None:
             continue
         floating = True
@@ -136,10 +154,12 @@ def test_derivatives_agree_with_finite_differences(name: str) -> None:
             continue  # a corner, or the end of the domain
         smooth += 1
         assert abs(reverse - fine) <= 2e-5 * scale, f"{call.id}: reverse mode {reverse}, differences {fine}"
-        assert abs(forward - reverse) <= 1e-9 * max(1.0, abs(reverse)), f"{call.id}: forward {forward}, reverse {reverse}"
-    if floating and name not in NOT_SMOOTH:
-        assert smooth > 0, "no sample at which the op is smooth"
+        assert abs(forward - reverse) <= 1e-9 * max(1.0, abs(reverse)), (
+            f"{call.id}: forward {forward}, reverse {reverse}"
+        )
+    assert smooth > 0 or not floating, "no sample at which the op is smooth"
 
 
 def test_exceptions_are_of_the_catalogue() -> None:
-    assert set(NO_DERIVATIVE) | set(NOT_SMOOTH) <= set(OPS)
+    assert {*NO_DERIVATIVE, *PARTLY, *HERMITIAN} <= set(OPS)
+    assert set(CALLS) >= BY_HAND

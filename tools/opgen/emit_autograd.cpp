@@ -47,9 +47,10 @@ std::size_t operand_index(const Entry& entry, const Arg& wanted) {
 }
 
 void declare_arguments(Writer& w, const Entry& entry, const std::set<std::string>& names) {
-  const bool attributes = entry.has_attributes() && std::any_of(entry.args.begin(), entry.args.end(), [&](const Arg& arg) {
-                            return arg.type.is_attribute() && names.contains(arg.name);
-                          });
+  const bool attributes =
+      entry.has_attributes() && std::any_of(entry.args.begin(), entry.args.end(), [&](const Arg& arg) {
+        return arg.type.is_attribute() && names.contains(arg.name);
+      });
   if (attributes) w.line("const {} attrs = decode_{}(call.op().attrs);", attrs_type(entry), entry.name);
   for (const Arg& arg : entry.args) {
     if (!names.contains(arg.name)) continue;
@@ -110,8 +111,9 @@ void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
 void emit_autograd(const Catalogue& catalogue, Files& files) {
   Writer w;
   w.add(file_header("The derivative of each primitive that has one (autograd/rule.h)."));
-  w.add("#include <lento/ops.gen.h>\n\n#include \"autograd/rule.h\"\n#include \"autograd/rules.h\"\n#include "
-        "\"ir/attrs.gen.h\"");
+  w.add(
+      "#include <lento/ops.gen.h>\n\n#include \"autograd/rule.h\"\n#include \"autograd/rules.h\"\n#include "
+      "\"ir/attrs.gen.h\"");
   w.line();
   w.add("namespace lento {");
   w.line();

@@ -1,0 +1,284 @@
+"""grad, value_and_grad, vjp, jvp: what they promise beyond the derivative of each op (test_gradients_generated.py)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import lento
+import numpy as np
+import pytest
+
+
+def t(*values: float) -> lento.Tensor:
+    return lento.asarray(np.array(values, np.float64))
+
+
+# --- what a function may do ---
+
+
+def test_control_flow_and_reads_inside() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        y = x * 2
+        for _ in range(3):
+            if y.sum().item() > 0:  # computes y, which forgets its graph; the derivative does not
+                y = y * x
+        lento.step()
+        return y.sum()
+
+    np.testing.assert_allclose(lento.grad(f)(t(1, 2)).numpy(), [8, 64])
+
+
+def test_in_place_changes_and_indexing() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        y = x * 1
+        y += x
+        y[0] = y[1] * 3
+        x *= 2  # the function's own handle
+        return (y * y).sum() + x.sum()
+
+    x = t(5, 7)
+    # y = (6 x1, 2 x1), so the sum of squares is 40 x1².
+    np.testing.assert_allclose(lento.grad(f)(x).numpy(), [2, 80 * 7 + 2])
+    np.testing.assert_array_equal(x.numpy(), [5, 7])
+
+
+def test_what_is_captured_is_a_constant() -> None:
+    x = t(5)
+    gradient = lento.grad(lambda y: (x * y).sum())(x)
+    np.testing.assert_array_equal(gradient.numpy(), [5])
+
+
+def test_perturbations_are_not_confused() -> None:
+    """d/dx (x · d/dy (x + y)) = 1: the inner derivative is by y alone."""
+    f = lambda x: x * lento.grad(lambda y: x + y)(x)  # noqa: E731
+    assert float(lento.grad(f)(lento.asarray(5.0))) == 1
+    g = lambda x: x * lento.jvp(lambda y: x * y, (x,), (lento.ones_like(x),))[1]  # noqa: E731
+    assert float(lento.grad(g)(lento.asarray(5.0))) == 10
+
+
+def test_unused_arguments_have_zeros() -> None:
+    gradient = lento.grad(lambda x, y: (x * 2).sum(), argnums=(0, 1))(t(1, 2), lento.ones((2, 3)))
+    np.testing.assert_array_equal(gradient[0].numpy(), [2, 2])
+    np.testing.assert_array_equal(gradient[1].numpy(), np.zeros((2, 3)))
+    constant = lento.grad(lambda x: lento.asarray(3.0))(t(1))
+    np.testing.assert_array_equal(constant.numpy(), [0])
+
+
+# --- nesting ---
+
+
+def test_derivatives_of_every_order() -> None:
+    f = lambda x: lento.sin(x) * lento.exp(x)  # noqa: E731
+    x = 0.7
+    expected = [
+        np.exp(x) * (np.sin(x) + np.cos(x)),
+        2 * np.exp(x) * np.cos(x),
+        2 * np.exp(x) * (np.cos(x) - np.sin(x)),
+        -4 * np.exp(x) * np.sin(x),
+    ]
+    for value in expected:
+        f = lento.grad(f)
+        assert float(f(lento.asarray(np.float64(x)))) == pytest.approx(value, rel=1e-12)
+
+
+def hessian(f: Any, x: lento.Tensor) -> np.ndarray:
+    rows = [lento.jvp(lento.grad(f), (x,), (lento.asarray(row),))[1].numpy() for row in np.eye(x.size)]
+    return np.stack(rows)
+
+
+def test_hessian_by_forward_over_reverse_and_the_other_ways() -> None:
+    a = np.random.default_rng(0).normal(size=(4, 4))
+    f = lambda x: (lento.tanh(lento.asarray(a) @ x) ** 2).sum()  # noqa: E731
+    x = lento.asarray(np.linspace(-1, 1, 4))
+    forward_over_reverse = hessian(f, x)
+    np.testing.assert_allclose(forward_over_reverse, forward_over_reverse.T, atol=1e-12)
+    for i, row in enumerate(np.eye(4)):
+        unit = lento.asarray(row)
+        reverse_over_reverse = lento.grad(lambda y, unit=unit: (lento.grad(f)(y) * unit).sum())(x)
+        reverse_over_forward = lento.grad(lambda y, unit=unit: lento.jvp(f, (y,), (unit,))[1])(x)
+        np.testing.assert_allclose(reverse_over_reverse.numpy(), forward_over_reverse[i], atol=1e-12)
+        np.testing.assert_allclose(reverse_over_forward.numpy(), forward_over_reverse[i], atol=1e-12)
+        np.testing.assert_allclose(
+            lento.jvp(lambda y, unit=unit: lento.jvp(f, (y,), (unit,))[1], (x,), (unit,))[1].numpy(),
+            forward_over_reverse[i, i],
+            atol=1e-12,
+        )
+
+
+# --- forms ---
+
+
+class Pair(NamedTuple):
+    first: lento.Tensor
+    second: lento.Tensor
+
+
+def test_trees_come_back_in_their_form() -> None:
+    arguments = {"w": t(1, 2), "more": [Pair(t(3), t(4)), (t(5), 7)], "n": lento.asarray([1, 2]), "none": None}
+
+    def f(p: Any) -> lento.Tensor:
+        assert p["none"] is None
+        assert p["more"][1][1] == 7
+        return (p["w"] * p["n"]).sum() + (p["more"][0].first * p["more"][0].second * p["more"][1][0]).sum()
+
+    value, gradient = lento.value_and_grad(f)(arguments)
+    assert float(value) == 5 + 60
+    assert list(gradient) == list(arguments)
+    assert isinstance(gradient["more"][0], Pair)
+    np.testing.assert_array_equal(gradient["w"].numpy(), [1, 2])
+    assert [float(x) for x in (*gradient["more"][0], gradient["more"][1][0])] == [20, 15, 12]
+    assert gradient["n"] is None and gradient["more"][1][1] is None and gradient["none"] is None
+
+
+def test_has_aux_and_keywords() -> None:
+    f = lambda x, *, scale: ((x * scale).sum(), {"seen": x + 1})  # noqa: E731
+    (value, aux), gradient = lento.value_and_grad(f, has_aux=True)(t(1, 2), scale=3.0)
+    assert float(value) == 9
+    np.testing.assert_array_equal(aux["seen"].numpy(), [2, 3])
+    np.testing.assert_array_equal(gradient.numpy(), [3, 3])
+    gradient, aux = lento.grad(f, has_aux=True)(t(1, 2), scale=3.0)
+    np.testing.assert_array_equal(gradient.numpy(), [3, 3])
+
+
+def test_argnums() -> None:
+    f = lambda x, y: (x * y * y).sum()  # noqa: E731
+    assert float(lento.grad(f, 1)(t(2), t(3)).sum()) == 12
+    assert float(lento.grad(f, -1)(t(2), t(3)).sum()) == 12
+    assert [float(g.sum()) for g in lento.grad(f, (1, 0))(t(2), t(3))] == [12, 9]
+    with pytest.raises(ValueError, match="no argument 2"):
+        lento.grad(f, 2)(t(2), t(3))
+
+
+def test_vjp_pulls_often_and_by_several_results() -> None:
+    (y, z), pull = lento.vjp(lambda x: (x * x, x.sum()), t(1, 2))
+    np.testing.assert_array_equal(y.numpy(), [1, 4])
+    for scale in (1.0, 2.0):
+        (cotangent,) = pull((t(scale, 0), lento.asarray(np.float64(3))))
+        np.testing.assert_array_equal(cotangent.numpy(), [2 * scale + 3, 3])
+    with pytest.raises(ValueError, match="cotangents"):
+        pull(t(1, 2))
+
+
+# --- constants, custom derivatives, recomputing ---
+
+
+def test_stop_gradient() -> None:
+    f = lambda x: (x * lento.stop_gradient(x * x)).sum()  # noqa: E731
+    np.testing.assert_array_equal(lento.grad(f)(t(3)).numpy(), [9])
+    assert float(lento.jvp(f, (t(3),), (t(1),))[1]) == 9
+    assert float(lento.stop_gradient(lento.asarray(2.0))) == 2
+
+
+def test_custom_gradient() -> None:
+    calls = []
+
+    def backward(inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        calls.append(len(inputs))
+        return [cotangents[0] * outputs[0] * 100, None]
+
+    f = lento.custom_gradient(lambda x, y: x * y, backward)
+    assert float(f(t(2), t(3)).sum()) == 6
+    gx, gy = lento.grad(lambda x, y: f(x, y).sum(), (0, 1))(t(2), t(3))
+    assert calls == [2]
+    np.testing.assert_array_equal(gx.numpy(), [600])
+    np.testing.assert_array_equal(gy.numpy(), [0])
+    # Its derivative is differentiated in turn.
+    second = lento.grad(lambda x: lento.grad(lambda z: f(z, z * 0 + 3).sum())(x).sum())(t(2))
+    assert second.shape == (1,)
+    wrong = lento.custom_gradient(lambda x: x, lambda xs, ys, gs: [])
+    with pytest.raises(ValueError, match="0 cotangents for 1"):
+        lento.grad(lambda x: wrong(x).sum())(t(1))
+
+
+def test_checkpoint_has_the_same_derivative() -> None:
+    w = lento.asarray(np.random.default_rng(1).normal(size=(3, 3)))
+
+    def block(p: dict[str, lento.Tensor], x: lento.Tensor) -> lento.Tensor:
+        return lento.tanh(p["w"] @ lento.tanh(x))
+
+    def f(layer: Any, p: Any, x: Any) -> Any:
+        return layer(p, layer(p, x)).sum()
+
+    plain = lento.grad(lambda p, x: f(block, p, x), (0, 1))({"w": w}, t(1, 2, 3))
+    again = lento.grad(lambda p, x: f(lento.checkpoint(block), p, x), (0, 1))({"w": w}, t(1, 2, 3))
+    np.testing.assert_array_equal(plain[0]["w"].numpy(), again[0]["w"].numpy())
+    np.testing.assert_array_equal(plain[1].numpy(), again[1].numpy())
+
+
+def test_checkpoint_computes_twice() -> None:
+    """What is recomputed is not merged with what was computed."""
+    f = lambda x: lento.exp(lento.sin(x))  # noqa: E731
+    x = t(1, 2)
+
+    def count(layer: Any) -> int:
+        return lento.dump(lento.grad(lambda y: layer(y).sum())(x)).count("sin")
+
+    assert count(f) == 1
+    assert count(lento.checkpoint(f)) == 1  # the forward sine is dead here
+    value, gradient = lento.value_and_grad(lambda y: lento.checkpoint(f)(y).sum())(x)
+    assert lento.dump([value, gradient]).count("sin") == 2
+
+
+# --- complex numbers: PyTorch's convention ---
+
+
+def test_complex_gradients_point_uphill() -> None:
+    z = lento.asarray(np.array([1 + 2j, -3j]))
+    gradient = lento.grad(lambda z: lento.real(z * lento.conj(z)).sum())(z)
+    np.testing.assert_allclose(gradient.numpy(), 2 * z.numpy())
+    holomorphic = lento.grad(lambda z: lento.real(z * z).sum())(z)
+    np.testing.assert_allclose(holomorphic.numpy(), np.conj(2 * z.numpy()))
+    through_real = lento.grad(lambda x: lento.real((x * 1j) ** 2).sum())(t(3))
+    np.testing.assert_allclose(through_real.numpy(), [-6])
+
+
+# --- errors ---
+
+
+def test_what_has_no_derivative_is_an_error_with_its_line() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        return lento.nextafter(x, lento.ones_like(x)).sum()
+
+    with pytest.raises(ValueError, match=r"'nextafter' \(test_autograd\.py:\d+\) has no derivative.*stop_gradient"):
+        lento.grad(f)(t(1))
+    # Not on the way to the result: no trouble.
+    np.testing.assert_array_equal(lento.grad(lambda x: (f(x), x.sum())[1])(t(1)).numpy(), [1])
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(ValueError, match=r"must give a scalar, not a tensor of shape \(2,\)"):
+        lento.grad(lambda x: x)(t(1, 2))
+    with pytest.raises(TypeError, match="real floating number, not complex128; take its real part"):
+        lento.grad(lambda x: (x * 1j).sum())(t(1))
+    with pytest.raises(TypeError, match="not float"):
+        lento.grad(lambda x: 1.0)(t(1))
+    with pytest.raises(TypeError, match="not int64"):
+        lento.grad(lambda x: x.sum())(lento.asarray([1, 2]))
+    with pytest.raises(ZeroDivisionError):
+        lento.grad(lambda x: 1 / 0)(t(1))
+    # Nothing is left behind by a function that raised.
+    np.testing.assert_array_equal(lento.grad(lambda x: (x * x).sum())(t(3)).numpy(), [6])
+
+
+# --- the engine ---
+
+
+def test_a_step_with_its_gradient_is_one_plan_that_repeats() -> None:
+    w = lento.asarray(np.ones((4, 3), np.float32))
+    x = lento.asarray(np.ones((8, 4), np.float32))
+    for i in range(4):
+        before = lento.metrics.counter("plan.miss")
+        _, gradient = lento.value_and_grad(lambda w: (lento.tanh(x @ w) ** 2).mean())(w)
+        w -= 0.1 * (i + 1) * gradient  # a rate that changes
+        lento.step()
+        if i > 1:
+            assert lento.metrics.counter("plan.miss") == before
+
+
+def test_gradients_of_a_long_chain() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        for _ in range(20_000):
+            x = x * 0.9999
+        return x.sum()
+
+    assert float(lento.grad(f)(t(1)).sum()) == pytest.approx(0.9999**20_000, rel=1e-9)
