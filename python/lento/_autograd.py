@@ -61,7 +61,7 @@ def value_and_grad(
         >>> f = lambda w, x: ((w * x) ** 2).sum()
         >>> value, slope = lento.value_and_grad(f)(lento.asarray([1.0, 2.0]), lento.asarray([3.0, 1.0]))
         >>> float(value), slope
-        (13.0, Tensor([18.,  4.]))
+        (13.0, tensor([18.,  4.], dtype=float32))
     """
 
     @functools.wraps(f)
@@ -105,9 +105,9 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
     What ``f`` computes is followed while it runs, so loops, branches on values and in-place updates are all right.
 
         >>> lento.grad(lambda x: (x**3).sum())(lento.asarray([1.0, 2.0]))
-        Tensor([ 3., 12.])
+        tensor([ 3., 12.], dtype=float32)
         >>> lento.grad(lento.grad(lambda x: x**3))(lento.asarray(2.0))
-        Tensor(12.)
+        tensor(12., dtype=float32)
     """
     both = value_and_grad(f, argnums, has_aux=has_aux)
 
@@ -124,7 +124,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
 
     >>> y, pull = lento.vjp(lambda x: x * x, lento.asarray([1.0, 2.0]))
     >>> pull(lento.asarray([1.0, 10.0]))
-    (Tensor([ 2., 40.]),)
+    (tensor([ 2., 40.], dtype=float32),)
     """
     followed = _Followed(list(args))
     try:
@@ -147,7 +147,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     """``f(*primals)``, and how it changes when the primals change by ``tangents``: forward mode.
 
     >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
-    (Tensor([1., 4.]), Tensor([ 2., 40.]))
+    (tensor([1., 4.], dtype=float32), tensor([ 2., 40.], dtype=float32))
     """
     followed = _Followed(list(primals))
     try:
@@ -174,7 +174,7 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
 
         >>> clipped = lento.custom_gradient(lambda x: x, lambda xs, ys, gs: [lento.clip(gs[0], -1, 1)])
         >>> lento.grad(lambda x: clipped(x) * 10)(lento.asarray(1.0))
-        Tensor(1.)
+        tensor(1., dtype=float32)
     """
 
     @functools.wraps(f)
@@ -198,7 +198,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     >>> block = lento.checkpoint(lambda x: lento.tanh(lento.tanh(x)))
     >>> lento.grad(lambda x: block(x).sum())(lento.zeros(2))
-    Tensor([1., 1.])
+    tensor([1., 1.], dtype=float32)
     """
 
     @functools.wraps(f)

@@ -1,7 +1,7 @@
 """Trees of tensors: tuples, lists, dicts and whatever else is registered, with tensors at their leaves.
 
 >>> lento.tree.map(lambda x: x * 2, {"w": lento.ones(2), "b": [lento.zeros(1)]})
-{'w': Tensor([2., 2.]), 'b': [Tensor([0.])]}
+{'w': tensor([2., 2.], dtype=float32), 'b': [tensor([0.], dtype=float32)]}
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of a node and what rebuilds it; None for a leaf."""
     if isinstance(tree, _core.Tensor) or tree is None:
         return None
-    for kind, (children, rebuild) in _registered.items():
-        if isinstance(tree, kind):
-            return list(children(tree)), lambda items: rebuild(tree, items)
+    kind = next((kind for kind in type(tree).__mro__ if kind in _registered), None)
+    if kind is not None:
+        children, rebuild = _registered[kind]
+        return list(children(tree)), lambda items: rebuild(tree, items)
     if isinstance(tree, tuple):
         return list(tree), lambda items: _tuple_like(tree, items)
     if isinstance(tree, list):

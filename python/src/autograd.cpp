@@ -96,7 +96,7 @@ void bind_autograd(nb::module_& module) {
   module.def("stop_gradient", &stopped, nb::arg("x"),
              "x as a constant: derivatives do not pass.\n\n"
              "    >>> lento.grad(lambda x: x * lento.stop_gradient(x))(lento.asarray(3.0))\n"
-             "    Tensor(3.)");
+             "    tensor(3., dtype=float32)");
   module.def("_custom_gradient", &with_custom_gradient, nb::arg("function"), nb::arg("backward"), nb::arg("inputs"));
   module.def("_checkpoint", &checkpointed, nb::arg("function"), nb::arg("inputs"));
 }

@@ -1,4 +1,4 @@
-"""The derivative rules of the elementwise ops, against finite differences, where the functions are smooth and at corners.
+"""The derivative rules of the elementwise ops against finite differences, where they are smooth and at corners.
 
 For a real loss L the gradient with respect to z is dL/dRe(z) + i dL/dIm(z); here L = Re(sum(conj(grad) * op(...))).
 """

@@ -1,4 +1,4 @@
-"""Every op of the catalogue that has floating arguments: its derivative in a random direction, by reverse mode, by forward
+"""Every op of the catalogue with floating arguments: its derivative in a random direction, by reverse mode, by forward
 mode and by finite differences, on the samples of the catalogue in float64 and complex128. Nothing here names an op but
 the lists of exceptions below, which must stay true."""
 

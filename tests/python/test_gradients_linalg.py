@@ -1,4 +1,4 @@
-"""Derivatives of factorisations whose vectors have an arbitrary sign or phase: of functions that do not depend on it."""
+"""Derivatives of factorisations whose vectors have an arbitrary sign or phase, by functions that do not see it."""
 
 from __future__ import annotations
 
