@@ -7,8 +7,8 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library demo test test-cpp test-python test-peers test-collisions fuzz ulp bench bench-internal lint \
-  format sanitize docs install wheel test-wheel clean
+.PHONY: help setup build library demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
+  lint format sanitize docs install wheel test-wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -39,6 +39,9 @@ test-python: build
 test-peers: build ## compare with PyTorch, in an environment of its own (large download)
 	@scripts/setup-peers
 	@$(PACKAGE) .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
+
+test-array-api: build ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
+	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
 
 test-collisions: setup ## run the tests with a library in which all hashes are equal
 	@scripts/test-collisions

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -183,6 +184,18 @@ LENTO_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 /// Copies `size_of(dtype) * element_count(shape)` bytes.
 LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {});
+
+/// A tensor on host memory of somebody else, which is neither copied nor written: row-major and aligned to its elements
+/// (ValueError). It must not change while the tensor, or work that reads it, lives; then `owner` is let go, on any
+/// thread and perhaps under locks: its deleter must call nothing of Lento. Needs a device with in_host_memory.
+LENTO_API Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                             Device device = {});
+
+/// True when the device computes in the host's memory.
+LENTO_API bool in_host_memory(Device device);
+
+/// The tensor's value on another device; the tensor itself when it is there. Reads the value, so it waits for it.
+LENTO_API Tensor to_device(const Tensor& x, Device device, std::source_location site = std::source_location::current());
 
 template <Number T>
 Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {}) {

@@ -34,6 +34,7 @@ from ._core import (
     float16 as float16,
     float32 as float32,
     float64 as float64,
+    from_dlpack as from_dlpack,
     get_num_threads as get_num_threads,
     get_printoptions as get_printoptions,
     graph_key as graph_key,
@@ -55,6 +56,10 @@ from ._core import (
     uint64 as uint64,
     wait as wait,
     wait_closures as wait_closures,
+)
+from ._array_api import (
+    __array_api_version__ as __array_api_version__,
+    __array_namespace_info__ as __array_namespace_info__,
 )
 from ._autograd import (
     checkpoint as checkpoint,

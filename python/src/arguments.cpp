@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace lento::python {
@@ -279,6 +280,19 @@ std::optional<std::int64_t> Arguments::optional_integer(std::size_t index, std::
   if (absent(index)) return fallback;
   if (slots_[index] == Py_None) return std::nullopt;
   return integer(index);
+}
+
+std::int64_t Arguments::offset(std::size_t index) const {
+  PyObject* object = slots_[index];
+  if (PyLong_Check(object) == 0 || PyBool_Check(object)) return integer(index);
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) return value;
+  return overflow < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t Arguments::offset(std::size_t index, std::int64_t fallback) const {
+  return absent(index) ? fallback : offset(index);
 }
 
 Ints Arguments::integers(std::size_t index) const {

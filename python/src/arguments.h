@@ -46,6 +46,7 @@ enum class Kind : std::uint8_t {
   number,     ///< [number] bool, int, float, complex, a NumPy scalar or a tensor of one element
   numbers,    ///< [number[]] a sequence of numbers, or one number
   integer,    ///< [int] anything with __index__ except bool
+  offset,     ///< [offset] the same, but beyond 64 bits it becomes the farthest int there is, as in slices
   integers,   ///< [int[]] a sequence of ints, or one int
   real,       ///< [float] a float or an int
   boolean,    ///< [bool]
@@ -133,6 +134,8 @@ class Arguments {
   std::int64_t integer(std::size_t index) const;
   std::int64_t integer(std::size_t index, std::int64_t fallback) const;
   std::optional<std::int64_t> optional_integer(std::size_t index, std::optional<std::int64_t> fallback = {}) const;
+  std::int64_t offset(std::size_t index) const;
+  std::int64_t offset(std::size_t index, std::int64_t fallback) const;
   Ints integers(std::size_t index) const;
   Ints integers(std::size_t index, Ints fallback) const;
   std::optional<Ints> optional_integers(std::size_t index, std::optional<Ints> fallback = {}) const;

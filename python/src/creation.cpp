@@ -2,6 +2,8 @@
 
 #include "arguments.h"
 #include "convert.h"
+#include "dlpack.h"
+#include "foreign.h"
 #include "host_array.h"
 #include "tensor_type.h"
 
@@ -12,31 +14,73 @@
 namespace lento::python {
 namespace {
 
-Tensor from_host_array(const HostArray& array, Device device) {
+Tensor shared_from(const HostArray& array, Device device) {
+  return from_memory(array.data, array.dtype, array.shape, owner_of(array.owner.get()), device);
+}
+
+Tensor from_tensor(const Tensor& tensor, std::optional<DType> dtype, Device device, std::optional<bool> copy) {
+  const bool moved = device != tensor.device();
+  const bool cast = dtype && *dtype != tensor.dtype();
+  if (copy == false && (moved || cast)) {
+    raise(PyExc_ValueError, "asarray(): another %s needs a copy, and copy=False forbids it", cast ? "dtype" : "device");
+  }
+  const Tensor there = moved ? to_device(tensor, device) : tensor;
+  return cast ? lento::astype(there, *dtype) : there;
+}
+
+Tensor from_array(const HostArray& array, std::optional<DType> dtype, Device device, std::optional<bool> copy) {
+  const bool cast = dtype && *dtype != array.dtype;
+  const bool can_share = array.contiguous() && array.bytes() != 0 && in_host_memory(device);
+  if (copy == false && (cast || (!can_share && array.bytes() != 0))) {
+    raise(PyExc_ValueError,
+          "asarray(): copy=False needs memory that is row-major, aligned and of the dtype, and a device that uses host "
+          "memory");
+  }
+  const bool share = can_share && (copy == false || (!copy && array.read_only));
+  const Tensor tensor = share ? shared_from(array, device) : copied_from(array, device);
+  return cast ? lento::astype(tensor, *dtype) : tensor;
+}
+
+/// True for arrays of other libraries that hand their memory over themselves.
+bool gives_memory(PyObject* object) {
+  if (is_numpy_array(object) || PyObject_CheckBuffer(object) || PyType_Check(object)) return false;
+  return PyObject_HasAttrString(object, "__dlpack__") != 0 && PyObject_HasAttrString(object, "__dlpack_device__") != 0;
+}
+
+}  // namespace
+
+Tensor copied_from(const HostArray& array, Device device) {
   if (array.contiguous()) return from_host(array.data, array.dtype, array.shape, device);
   std::vector<std::byte> bytes(array.bytes());
   array.copy_to(bytes.data());
   return from_host(bytes.data(), array.dtype, array.shape, device);
 }
 
-}  // namespace
-
 Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Device> device, std::optional<bool> copy) {
   if (is_tensor(object)) {
     const Tensor& tensor = tensor_of(object);
-    if (device && *device != tensor.device()) {
-      raise(PyExc_ValueError, "asarray(): moving a tensor to another device is not supported yet");
+    return from_tensor(tensor, dtype, device.value_or(tensor.device()), copy);
+  }
+  if (gives_memory(object)) {
+    try {
+      const Tensor tensor = from_dlpack(object, device, copy);
+      return from_tensor(tensor, dtype, tensor.device(), copy);
+    } catch (const PythonError&) {
+      // NumPy's way may still be open: through a copy, or for a dtype that DLPack does not have.
+      const bool refused = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
+      if (refused && copy == false) {
+        PyErr_Clear();
+        raise(PyExc_ValueError, "asarray(): %s cannot share its memory, and copy=False forbids a copy",
+              Py_TYPE(object)->tp_name);
+      }
+      if (!refused || PyObject_HasAttrString(object, "__array__") == 0) throw;
+      PyErr_Clear();
     }
-    if (!dtype || *dtype == tensor.dtype()) return tensor;
-    if (copy == false) raise(PyExc_ValueError, "asarray(): another dtype needs a copy, and copy=False forbids it");
-    return lento::astype(tensor, *dtype);
   }
+  if (const auto array = host_array(object)) return from_array(*array, dtype, device.value_or(Device{}), copy);
   if (copy == false) {
-    raise(PyExc_ValueError, "asarray(): host memory is copied when it becomes a tensor; copy=False cannot hold");
-  }
-  if (const auto array = host_array(object)) {
-    const Tensor tensor = from_host_array(*array, device.value_or(Device{}));
-    return !dtype || *dtype == tensor.dtype() ? tensor : lento::astype(tensor, *dtype);
+    raise(PyExc_ValueError, "asarray(): %s has no memory that a tensor could share; copy=False cannot hold",
+          Py_TYPE(object)->tp_name);
   }
   const HostList list = host_list(object, dtype);
   return from_host(list.bytes.data(), list.dtype, list.shape, device.value_or(Device{}));

@@ -61,16 +61,6 @@ std::optional<Format> parse_format(const char* format, std::size_t itemsize) {
   return Format{*dtype, swapped};
 }
 
-Ints contiguous_strides(const Shape& shape, DType dtype) {
-  Ints strides(shape.size(), 0);
-  auto stride = static_cast<std::int64_t>(size_of(dtype));
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= std::max<std::int64_t>(shape[axis], 1);
-  }
-  return strides;
-}
-
 Ints ints_from(PyObject* tuple) {
   Ints result;
   const Py_ssize_t size = PyTuple_Size(tuple);
@@ -96,6 +86,7 @@ HostArray from_numpy(PyObject* object) {
   array.strides =
       strides == nullptr || strides == Py_None ? contiguous_strides(array.shape, array.dtype) : ints_from(strides);
   array.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(PyTuple_GetItem(data, 0)));
+  array.read_only = PyTuple_GetItem(data, 1) == Py_True;
   const PyRef native = own(PyObject_GetAttrString(dtype.get(), "isnative"));
   array.swapped = native.get() == Py_False;
   // A NumPy scalar's interface points into a temporary array that the dictionary holds.
@@ -124,6 +115,7 @@ HostArray from_buffer(PyObject* object) {
   array.dtype = format->dtype;
   array.swapped = format->swapped;
   array.data = static_cast<const std::byte*>(buffer.buf);
+  array.read_only = buffer.readonly != 0;
   for (int axis = 0; axis < buffer.ndim; ++axis) array.shape.push_back(buffer.shape[axis]);
   if (buffer.strides != nullptr) {
     for (int axis = 0; axis < buffer.ndim; ++axis) array.strides.push_back(buffer.strides[axis]);
@@ -268,6 +260,16 @@ bool integer_fits(const Scalar& number, DType dtype) {
 }
 
 }  // namespace
+
+Ints contiguous_strides(const Shape& shape, DType dtype) {
+  Ints strides(shape.size(), 0);
+  auto stride = static_cast<std::int64_t>(size_of(dtype));
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
 
 bool HostArray::contiguous() const {
   if (swapped) return false;

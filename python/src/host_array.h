@@ -19,13 +19,17 @@ struct HostArray {
   Shape shape;
   Ints strides;          ///< in bytes
   bool swapped = false;  ///< the bytes of each number are in the other order than the machine's
-  PyRef owner;           ///< keeps `data` valid
+  bool read_only = false;
+  PyRef owner;  ///< keeps `data` valid
 
   bool contiguous() const;
   std::size_t bytes() const { return static_cast<std::size_t>(element_count(shape)) * size_of(dtype); }
   /// Writes the elements in row-major order and native byte order.
   void copy_to(void* destination) const;
 };
+
+/// Row-major strides, in bytes.
+Ints contiguous_strides(const Shape& shape, DType dtype);
 
 /// The memory of a NumPy array or scalar, of an object with `__array__`, or with the buffer protocol; nothing when
 /// `object` is none of these. Throws TypeError for element types that Lento does not have and for masked arrays.

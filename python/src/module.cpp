@@ -1,9 +1,11 @@
 // lento._core: puts the parts together. The public package re-exports from here.
 #include "arguments.h"
+#include "array_api.h"
 #include "autograd.h"
 #include "classes.h"
 #include "convert.h"
 #include "creation.h"
+#include "dlpack.h"
 #include "functions.h"
 #include "gil.h"
 #include "observe.h"
@@ -59,17 +61,24 @@ Signature asarray_signature{"asarray", asarray_parameters};
 
 PyObject* asarray(PyObject* /*module*/, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return call(asarray_signature, nullptr, args, count, names, [](const Arguments& a) {
+    // Without a copy it is the same cell: what is assigned to one is assigned to the other.
+    if (is_tensor(a.object(0)) && a.optional_boolean(3) == false) {
+      (void)as_tensor(a.object(0), a.optional_dtype(1), a.optional_device(2), false);  // raises if it needs one
+      return Py_NewRef(a.object(0));
+    }
     return wrap(as_tensor(a.object(0), a.optional_dtype(1), a.optional_device(2), a.optional_boolean(3)));
   });
 }
 
 const Export kExports[] = {
     {"lento", "asarray", asarray, "(obj, dtype=None, *, device=None, copy=None)",
-     "A tensor with the values of obj: a number, nested lists, a NumPy array, an object with the buffer protocol, or a "
-     "tensor.\n\n"
-     "Numbers become bool, int64, float32 or complex64; arrays keep their dtype. The values are copied at once, so "
-     "changing obj\n"
-     "later does not change the tensor.\n\n"
+     "A tensor with the values of obj: a number, nested lists, a NumPy array, an object with the buffer protocol, "
+     "__dlpack__ or\n__array__, or a tensor.\n\n"
+     "Numbers become bool, int64, float32 or complex64; arrays keep their dtype. Memory that may be written is copied "
+     "at once, so\nthat changing obj later does not change the tensor; read-only memory is shared. copy=True always "
+     "copies, copy=False always\nshares or raises ValueError; changing shared memory while work that reads it is "
+     "pending "
+     "is the caller's fault.\n\n"
      "    >>> lento.asarray([[1, 2], [3, 4]])\n"
      "    tensor([[1, 2],\n"
      "            [3, 4]])\n"
@@ -163,6 +172,8 @@ NB_MODULE(_core, module) {
     add_classes(module.ptr());
     bind_engine(module);
     add_functions(module.ptr(), kExports);
+    add_dlpack(module.ptr());
+    add_array_api(module.ptr());
     add_generated_functions(module.ptr());
   } catch (const PythonError&) {
     throw nb::python_error();

@@ -207,7 +207,7 @@ PyMethodDef reading_methods[] = {
      "item($self, /, *position)\n--\n\nOne element as a Python number; the only one, or the one at a position."},
     {"__array__", method(array_method), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy.asarray(x)."},
-    {"__complex__", method(complex_method), METH_NOARGS, nullptr},
+    {"__complex__", method(complex_method), METH_NOARGS, "__complex__($self, /)\n--\n\ncomplex(x)."},
     {"__copy__", method(copy_method), METH_NOARGS, nullptr},
     {"__deepcopy__", method(copy_method), METH_O, nullptr},
     {"__reduce__", method(plain_reduce_method), METH_NOARGS, nullptr},

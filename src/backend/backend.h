@@ -59,6 +59,8 @@ class Backend {
   /// Throws MemoryError.
   virtual BufferRef allocate(std::size_t bytes, std::uint8_t device) = 0;
   virtual void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) = 0;
+  /// True when kernels run in the host's memory: buffers can be shared with whoever reads and writes host memory.
+  virtual bool in_host_memory() const { return false; }
   /// Where the host can read the buffer, once everything that writes it has run.
   virtual const void* host_pointer(const Buffer& buffer) = 0;
   virtual std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) = 0;

@@ -29,6 +29,12 @@ BufferRef Buffer::wrap(void* data, std::size_t size, std::uint8_t device, Delete
   return BufferRef::adopt(buffer.release());
 }
 
+BufferRef Buffer::wrap_shared(const void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner) {
+  BufferRef buffer = wrap(const_cast<void*>(data), size, device, deleter, owner);
+  buffer->shared_ = true;
+  return buffer;
+}
+
 void Buffer::destroy(Buffer* buffer) {
   const std::unique_ptr<Buffer> owned(buffer);
   if (owned->deleter_ != nullptr) owned->deleter_(owned->data_, owned->size_, owned->owner_);

@@ -17,13 +17,15 @@ class LENTO_API Buffer {
   using Deleter = void (*)(void* data, std::size_t size, void* owner);
 
   static Ref<Buffer> wrap(void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner);
+  /// The same for memory that somebody else holds as well: it is read and never written.
+  static Ref<Buffer> wrap_shared(const void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner);
   static void destroy(Buffer* buffer);
 
   void* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::uint8_t device() const { return device_; }
   /// True when the caller's Ref is the only one: the memory may be written in place.
-  bool unique() const { return refs.load(std::memory_order_acquire) == 1; }
+  bool unique() const { return !shared_ && refs.load(std::memory_order_acquire) == 1; }
 
   std::atomic<std::uint32_t> refs{1};
 
@@ -33,6 +35,7 @@ class LENTO_API Buffer {
   void* owner_ = nullptr;
   Deleter deleter_ = nullptr;
   std::uint8_t device_ = 0;
+  bool shared_ = false;  // with others than holders of a Ref
 };
 
 using BufferRef = Ref<Buffer>;

@@ -107,6 +107,29 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 
+Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                   Device device) {
+  const std::size_t bytes = checked_bytes(dtype, shape);
+  if (!in_host_memory(device))
+    fail<DeviceError>("{} cannot use host memory; copy it with from_host", device.to_string());
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) != 0) {
+    fail<ValueError>("memory that is not aligned to its elements cannot be shared; copy it with from_host");
+  }
+  auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+  const auto let_go = [](void*, std::size_t, void* held) { delete static_cast<std::shared_ptr<const void>*>(held); };
+  BufferRef buffer = Buffer::wrap_shared(data, bytes, device.id(), let_go, kept.get());
+  (void)kept.release();
+  return make_ready(std::move(buffer), dtype, intern_shape(shape));
+}
+
+bool in_host_memory(Device device) { return backend_of(device.id()).in_host_memory(); }
+
+Tensor to_device(const Tensor& x, Device device, std::source_location site) {
+  if (x.device() == device) return x;
+  const CallScope scope("to_device", site);
+  return from_host(read_value(state_of(x)), x.dtype(), x.shape(), device);
+}
+
 // --- reading ---
 
 const void* Tensor::read(DType expected, const std::source_location& site) const {

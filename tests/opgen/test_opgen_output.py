@@ -182,6 +182,20 @@ def test_samples_carry_what_the_tests_need(workplace: Workplace) -> None:
     assert ops["multiply"]["args"] == [{"name": "x1", "type": "Operand"}, {"name": "x2", "type": "Operand"}]
 
 
+def test_separate_tensors_are_shown_as_python_shows_them(workplace: Workplace) -> None:
+    workplace.write(
+        "b.yaml",
+        '- {op: grid, doc: D., args: [arrays: "Tensor...", ij: bool = true, k: offset = 0], returns: "Tensor[]", '
+        "family: composite}\n",
+    )
+    assert workplace.generate().status == 0
+    stub = (workplace.out / "lento" / "_ops.pyi").read_text()
+    assert "def grid(*arrays: Sequence[Tensor] | Tensor, ij: builtins.bool = True, k: builtins.int = 0)" in stub
+    functions = "".join(path.read_text() for path in (workplace.out / "python").glob("functions_*.gen.cpp"))
+    assert '"(*arrays, ij=True, k=0)"' in functions
+    assert "a.tensors(0), a.boolean(1, true), a.offset(2, 0)" in functions
+
+
 def test_no_generated_line_is_longer_than_the_house_style_allows(tmp_path: Path) -> None:
     """Expressions and docs are taken as the catalogue has them; everything else is wrapped."""
     place = Workplace(tmp_path / "made")

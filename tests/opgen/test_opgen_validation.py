@@ -113,6 +113,14 @@ CASES: dict[str, tuple[str, Errors]] = {
         "- {op: f, doc: D., args: [x: Tensr], family: composite}\n",
         [(1, 30, "unknown type 'Tensr' of argument 'x'; did you mean 'Tensor'?")],
     ),
+    "separate arguments that are no tensors": (
+        '- {op: f, doc: D., args: [axes: "int..."], family: composite}\n',
+        [(1, 34, "type 'int...' of argument 'axes': '...' is for Tensor alone, and an offset is one int")],
+    ),
+    "several offsets": (
+        '- {op: f, doc: D., args: [x: Tensor, k: "offset[]"], family: composite}\n',
+        [(1, 42, "type 'offset[]' of argument 'k': '...' is for Tensor alone, and an offset is one int")],
+    ),
     "malformed type": (
         "- op: f\n  doc: D.\n  args:\n    - x: Tensor\n    - axis: int[\n  family: composite\n",
         [
@@ -120,7 +128,7 @@ CASES: dict[str, tuple[str, Errors]] = {
                 5,
                 13,
                 "malformed type 'int[' of argument 'axis'; a type is a name with an optional '{a,b}', '[]' "
-                "and '?', such as "
+                "or '...', and '?', such as "
                 "'int[]? = null'",
             )
         ],

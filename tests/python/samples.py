@@ -51,7 +51,7 @@ class Arg:
 
     @property
     def is_tensor_list(self) -> bool:
-        return self.type.rstrip("?") == "Tensor[]"
+        return self.type.rstrip("?") in ("Tensor[]", "Tensor...")
 
 
 @dataclass(frozen=True)

@@ -139,9 +139,11 @@ def test_asarray_dtype_device_and_copy() -> None:
     assert y is not x
     assert y.tolist() == x.tolist()
     assert lento.asarray(x, copy=True).tolist() == x.tolist()
-    assert lento.asarray(x, copy=False).tolist() == x.tolist()
+    assert lento.asarray(x, copy=False) is x
     with pytest.raises(ValueError):
-        lento.asarray(np.ones(3), copy=False)
+        lento.asarray(x, copy=False, dtype=lento.float32)
+    with pytest.raises(ValueError):
+        lento.asarray([1.0], copy=False)
     assert lento.asarray(3, lento.float32).shape == ()
 
 

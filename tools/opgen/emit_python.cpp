@@ -25,7 +25,7 @@ const char* kind_word(const ArgType& type) {
     case ArgKind::number:
       return type.list ? "numbers" : "number";
     case ArgKind::integer:
-      return type.list ? "integers" : "integer";
+      return type.list ? "integers" : type.saturates ? "offset" : "integer";
     case ArgKind::floating:
       return "real";
     case ArgKind::boolean:

@@ -82,9 +82,9 @@ void stub_function(Writer& w, const Entry& entry, const std::string& name, bool 
   for (std::size_t i = method ? 1 : 0; i < entry.args.size(); ++i) {
     const Arg& arg = entry.args[i];
     if (arg.keyword_only && !keyword_only) parameters.push_back("*");
-    keyword_only = keyword_only || arg.keyword_only;
-    parameters.push_back(
-        fmt::format("{}: {}{}", arg.name, stub_type(arg.type), arg.value ? " = " + stub_default(arg) : ""));
+    keyword_only = keyword_only || arg.keyword_only || arg.type.separate;
+    parameters.push_back(fmt::format("{}{}: {}{}", arg.type.separate ? "*" : "", arg.name, stub_type(arg.type),
+                                     arg.value ? " = " + stub_default(arg) : ""));
   }
   const std::string flat = fmt::format("def {}({}) -> {}: ...", name, fmt::join(parameters, ", "), stub_result(entry));
   if (flat.size() + (method ? 4 : 0) <= 120) {

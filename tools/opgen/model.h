@@ -33,6 +33,8 @@ struct ArgType {
   ArgKind kind = ArgKind::tensor;
   bool list = false;
   bool optional = false;
+  bool separate = false;             ///< `Tensor...`: a list that Python gives as separate arguments
+  bool saturates = false;            ///< `offset`: an int; one beyond 64 bits is as good as the farthest inside
   std::vector<std::string> choices;  ///< of `str{a,b}`
   std::string number_dtype;          ///< of `number(uint64)`: the dtype in which the plan takes it; empty: the result's
 

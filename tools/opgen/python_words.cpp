@@ -32,6 +32,10 @@ std::string python_signature(const Entry& entry, bool literal_only) {
       text += "*, ";
       keyword_only = true;
     }
+    if (arg.type.separate) {
+      text += "*";
+      keyword_only = true;
+    }
     text += arg.name;
     if (arg.value) text += "=" + python_default(arg, literal_only);
   }
@@ -42,7 +46,7 @@ std::string python_type_words(const Arg& arg) {
   std::string words;
   switch (arg.type.kind) {
     case ArgKind::tensor:
-      words = arg.type.list ? "sequence of Tensors" : "Tensor";
+      words = arg.type.separate ? "Tensors" : arg.type.list ? "sequence of Tensors" : "Tensor";
       break;
     case ArgKind::operand:
       words = "Tensor or number";

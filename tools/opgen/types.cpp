@@ -40,7 +40,7 @@ const std::vector<std::pair<std::string, ArgKind>> kBases = {
     {"Tensor", ArgKind::tensor},       {"Operand", ArgKind::operand}, {"number", ArgKind::number},
     {"int", ArgKind::integer},         {"float", ArgKind::floating},  {"bool", ArgKind::boolean},
     {"dtype", ArgKind::dtype},         {"device", ArgKind::device},   {"str", ArgKind::string},
-    {"Generator", ArgKind::generator},
+    {"Generator", ArgKind::generator}, {"offset", ArgKind::integer},
 };
 
 std::vector<std::string> base_names() {
@@ -120,12 +120,12 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   }
   type = trim(type);
   arg.type_text = type;
-  static const std::regex pattern(R"(([A-Za-z_]+)(\(\s*([a-z0-9]+)\s*\))?(\{([^{}]*)\})?(\[\])?(\?)?)");
+  static const std::regex pattern(R"(([A-Za-z_]+)(\(\s*([a-z0-9]+)\s*\))?(\{([^{}]*)\})?(\[\]|\.\.\.)?(\?)?)");
   std::smatch match;
   if (!std::regex_match(type, match, pattern)) {
     diagnostics.error(text.at,
                       fmt::format("malformed type '{}' of argument '{}'; a type is a name with an optional '{{a,b}}', "
-                                  "'[]' and '?', such as 'int[]? = null'",
+                                  "'[]' or '...', and '?', such as 'int[]? = null'",
                                   type, arg.name));
     return false;
   }
@@ -138,6 +138,8 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   }
   arg.type.kind = found->second;
   arg.type.list = match[6].matched;
+  arg.type.separate = match[6] == "...";
+  arg.type.saturates = base == "offset";
   arg.type.optional = match[7].matched;
   bool good = true;
   if (match[2].matched) {
@@ -173,6 +175,12 @@ bool parse_arg_type(const Text& text, Arg& arg, Diagnostics& diagnostics) {
   if (arg.type.list && kind != ArgKind::tensor && kind != ArgKind::number && kind != ArgKind::integer) {
     diagnostics.error(
         text.at, fmt::format("type '{}' of argument '{}': only Tensor, number and int make lists", type, arg.name));
+    good = false;
+  }
+  if ((arg.type.separate && (kind != ArgKind::tensor || arg.type.optional)) || (arg.type.saturates && arg.type.list)) {
+    diagnostics.error(
+        text.at,
+        fmt::format("type '{}' of argument '{}': '...' is for Tensor alone, and an offset is one int", type, arg.name));
     good = false;
   }
   if (arg.value && good) {

@@ -19,6 +19,7 @@ class CpuBackend final : public Backend {
     forget_prepared_weights(destination.data());
     if (bytes != 0) std::memcpy(destination.data(), source, bytes);
   }
+  bool in_host_memory() const override { return true; }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
   std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
     return std::make_unique<CpuProgram>(std::move(graph), device);

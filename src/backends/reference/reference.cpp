@@ -16,6 +16,7 @@ class ReferenceBackend final : public Backend {
   void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) override {
     if (bytes != 0) std::memcpy(destination.data(), source, bytes);
   }
+  bool in_host_memory() const override { return true; }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
   std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
     return std::make_unique<Interpreter>(std::move(graph), device);

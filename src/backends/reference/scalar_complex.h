@@ -1,5 +1,5 @@
 // Scalar functions of complex numbers: see scalar_math.h, which includes this. What is not here (exp, log, sqrt,
-// trigonometric and hyperbolic functions) is std::'s, that is C99's with the special values of its Annex G.
+// most trigonometric and hyperbolic functions) is std::'s, that is C99's with the special values of its Annex G.
 #pragma once
 
 #include <cmath>
@@ -97,6 +97,23 @@ std::complex<T> expm1(std::complex<T> a) {
   const double half_sine = std::sin(y / 2);
   return {static_cast<T>(std::expm1(x) * std::cos(y) - 2 * half_sine * half_sine),
           static_cast<T>(std::exp(x) * std::sin(y))};
+}
+
+/// std::tanh, but far out (x infinite) the imaginary part is a zero with the sign of y, as the Array API has it; C99
+/// gives it the sign of sin(2 y).
+template <std::floating_point T>
+std::complex<T> tanh(std::complex<T> a) {
+  if (std::isinf(a.real()) && std::isfinite(a.imag())) {
+    return {std::copysign(T{1}, a.real()), std::copysign(T{0}, a.imag())};
+  }
+  return std::tanh(a);
+}
+
+/// -i tanh(i a).
+template <std::floating_point T>
+std::complex<T> tan(std::complex<T> a) {
+  const std::complex<T> turned = math::tanh(std::complex<T>(-a.imag(), a.real()));
+  return {turned.imag(), -turned.real()};
 }
 
 /// log |1 + a| + i arg(1 + a). Near 0, |1 + a|^2 - 1 = x (2 + x) + y^2 is computed without the 1.
