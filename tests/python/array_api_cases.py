@@ -33,15 +33,16 @@ SHAPES = xps.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
 SOME = xps.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=5)
 
 
-def elements(dtype: str, low: float | None, high: float | None) -> dict[str, Any] | None:
-    """Options of from_dtype for numbers between two bounds; anything the dtype has without bounds."""
+def elements(dtype: str, low: Any, high: Any) -> st.SearchStrategy[Any] | None:
+    """Numbers between two bounds; anything the dtype has without bounds."""
     if low is None or dtype == "bool":
         return None
     if dtype.startswith("complex"):
-        return {"max_magnitude": high, "allow_nan": False, "allow_infinity": False}
+        return st.complex_numbers(max_magnitude=high, allow_nan=False, width=int(dtype[7:]))  # type: ignore[arg-type]
     if dtype.startswith("float"):
-        return {"min_value": low, "max_value": high}
-    return {"min_value": 0 if dtype.startswith("u") else int(low), "max_value": int(high)}
+        return xps.from_dtype(getattr(lento, dtype), min_value=low, max_value=high)
+    limits = lento.iinfo(dtype)
+    return st.integers(max(int(low), limits.min), min(int(high), limits.max))
 
 
 def tensor(draw: Draw, dtypes: list[str], shape: Any = SHAPES, low: Any = None, high: Any = None) -> Any:
@@ -62,9 +63,11 @@ def an_axis(draw: Draw, x: Any) -> int:
 # --- elementwise ---
 
 
-def unary(oracle: Callable[..., Any], dtypes: list[str], low: Any = None, high: Any = None) -> Case:
+def unary(
+    oracle: Callable[..., Any], dtypes: list[str], low: Any = None, high: Any = None, shape: Any = SHAPES
+) -> Case:
     def case(draw: Draw) -> Call:
-        x = tensor(draw, dtypes, low=low, high=high)
+        x = tensor(draw, dtypes, shape, low, high)
         return (x,), {}, oracle(wide(x))
 
     return case
