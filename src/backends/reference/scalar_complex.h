@@ -89,7 +89,7 @@ template <std::floating_point T>
 std::complex<T> expm1(std::complex<T> a) {
   const double x = a.real();
   const double y = a.imag();
-  if (y == 0) return {static_cast<T>(std::expm1(x)), a.imag()};
+  if (y == 0) return {static_cast<T>(std::expm1(x) + 0.0), a.imag()};  // 0 also for -0, as the Array API has it
   if (!is_finite(a)) {
     const std::complex<T> e = std::exp(a);
     return {e.real() - 1, e.imag()};
