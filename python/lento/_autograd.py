@@ -30,8 +30,10 @@ class _Followed:
         # Handles of their own: a function may change its arguments in place.
         return self._rebuild([tensor.__copy__() for tensor in self.inputs], self.leaves)
 
-    def gradients(self, outputs: Sequence[_core.Tensor], cotangents: Sequence[_core.Tensor | None]) -> Any:
-        """As the arguments, with gradients for tensors and None for what has none."""
+    def gradients(
+        self, outputs: Sequence[_core.Tensor], cotangents: Sequence[_core.Tensor | None] | None = None
+    ) -> Any:
+        """As the arguments, with gradients for tensors and None for what has none. Without cotangents they are ones."""
         pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
         return self._rebuild(pulled, [None] * len(self.leaves))
 
@@ -77,7 +79,7 @@ def value_and_grad(
             followed.differentiation.end()
         value = result[0] if has_aux else result
         _check_scalar(value)
-        gradients = followed.gradients([value], [_core_ones(value)])
+        gradients = followed.gradients([value])
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return differentiated
@@ -91,12 +93,6 @@ def _check_scalar(value: Any) -> None:
     if value.dtype.kind != "f":
         hint = "; take its real part or abs" if value.dtype.kind == "c" else ""
         raise TypeError(f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
-
-
-def _core_ones(like: _core.Tensor) -> _core.Tensor:
-    from ._ops import ones_like
-
-    return ones_like(like)
 
 
 def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:

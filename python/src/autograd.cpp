@@ -6,6 +6,7 @@
 #include "tensor_type.h"
 
 #include <lento/autograd.h>
+#include <lento/ops.gen.h>
 
 #include <nanobind/stl/vector.h>
 
@@ -44,10 +45,17 @@ nb::object follow(Differentiation& self, const nb::object& x) {
   return nb::steal(wrap(self.follow(tensor_of(x.ptr()))));
 }
 
-nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& cotangents,
+/// Without cotangents they are ones.
+nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, const nb::object& cotangents,
                    const nb::sequence& inputs) {
-  return list_of(self.pull_back(tensors_in(outputs, "outputs"), tensors_in(cotangents, "cotangents"),
-                                tensors_in(inputs, "inputs")));
+  const std::vector<Tensor> results = tensors_in(outputs, "outputs");
+  std::vector<Tensor> weights;
+  if (cotangents.is_none()) {
+    for (const Tensor& result : results) weights.push_back(ones_like(result));
+  } else {
+    weights = tensors_in(nb::cast<nb::sequence>(cotangents), "cotangents");
+  }
+  return list_of(self.pull_back(results, weights, tensors_in(inputs, "inputs")));
 }
 
 nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& inputs,
@@ -91,7 +99,7 @@ void bind_autograd(nb::module_& module) {
       .def(nb::init<>())
       .def("follow", &follow, nb::arg("x"))
       .def("end", &Differentiation::end)
-      .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents"), nb::arg("inputs"))
+      .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents").none(), nb::arg("inputs"))
       .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));
   module.def("stop_gradient", &stopped, nb::arg("x"),
              "x as a constant: derivatives do not pass.\n\n"
