@@ -24,6 +24,8 @@ class LENTO_API Buffer {
   void* data() const { return data_; }
   std::size_t size() const { return size_; }
   std::uint8_t device() const { return device_; }
+  /// True when others than holders of a Ref may change the memory, or use it for something else afterwards.
+  bool shared() const { return shared_; }
   /// True when the caller's Ref is the only one: the memory may be written in place.
   bool unique() const { return !shared_ && refs.load(std::memory_order_acquire) == 1; }
 

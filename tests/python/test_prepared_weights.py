@@ -131,3 +131,16 @@ def test_weights_of_16_bits_are_converted_every_time(dtype: str) -> None:
     lento.eval(x, w)
     results = [lento.nn.conv2d(x, w).astype(lento.float32).numpy() for _ in range(3)]
     assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_memory_of_somebody_else_is_prepared_every_time() -> None:
+    """Nobody tells when it changes, or when other weights come to lie there."""
+    x = image(1)
+    memory = np.zeros(SHAPE, np.float32)
+    for seed in range(4):
+        memory.flags.writeable = True
+        memory[...] = np.random.default_rng(seed).integers(-2, 3, SHAPE)
+        memory.flags.writeable = False  # now it is shared, not copied
+        w = lento.asarray(memory)
+        for _ in range(3):
+            assert np.array_equal(convolved(x, w), expected(x, w)), seed

@@ -16,7 +16,8 @@ struct CallArguments {
   std::span<void* const> operands;                 // one an operand of the node; null for a number
   std::span<const ScalarArgument* const> numbers;  // one an operand of the node; null for a tensor
   std::span<void* const> results;                  // one a result the op declares; null when nobody wants it
-  std::span<const std::uint8_t> inputs = {};  // one an operand of the node: lies in an input of the program; or none
+  std::span<const std::uint8_t> inputs =
+      {};  // one an operand of the node: lies in an input that is nobody else's; or none
 };
 
 class LibraryStep {

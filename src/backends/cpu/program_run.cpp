@@ -273,7 +273,9 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
     const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
     if (failed(base)) return false;
     addresses_[i] = address(base);
-    inputs_[i] = schedule_.home(base).kind() == OperandRef::Kind::leaf ? 1 : 0;
+    const OperandRef home = schedule_.home(base);
+    const bool is_input = home.kind() == OperandRef::Kind::leaf;
+    inputs_[i] = is_input && !arguments_.inputs[home.index()]->buffer->shared() ? 1 : 0;
     if (step.views.empty()) continue;
     const std::optional<std::int64_t> moved = offset(step.views[i].starts);
     if (!moved) return false;
