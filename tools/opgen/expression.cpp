@@ -126,10 +126,10 @@ const std::set<std::string> kLanguageWords = {
 
 /// Types of the public API that compositions may name.
 const std::set<std::string> kApiNames = {
-    "Tensor",          "Operand", "Scalar",      "Ints",          "Shape",      "DType",         "Device",
-    "Generator",       "Slice",   "Index",       "ellipsis",      "newaxis",    "kDefaultFloat", "kDefaultInt",
-    "kDefaultComplex", "promote", "is_floating", "is_complex",    "is_integer", "is_bool",       "real_type",
-    "complex_type",    "lento",   "rules",       "composite",   "element_count", "name"};
+    "Tensor",          "Operand", "Scalar",      "Ints",       "Shape",         "DType",         "Device",
+    "Generator",       "Slice",   "Index",       "ellipsis",   "newaxis",       "kDefaultFloat", "kDefaultInt",
+    "kDefaultComplex", "promote", "is_floating", "is_complex", "is_integer",    "is_bool",       "real_type",
+    "complex_type",    "lento",   "rules",       "composite",  "element_count", "name"};
 
 /// What a Tensor has besides the methods of the catalogue.
 const std::set<std::string> kTensorMembers = {
