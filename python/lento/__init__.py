@@ -87,6 +87,10 @@ from ._dtypes import (
     promote_types as promote_types,
     result_type as result_type,
 )
+from ._files import (
+    load as load,
+    save as save,
+)
 from ._options import (
     options as options,
 )
@@ -115,6 +119,7 @@ from . import (
     linalg as linalg,
     metrics as metrics,
     nn as nn,
+    optim as optim,
     random as random,
     special as special,
     tree as tree,

@@ -8,6 +8,12 @@ starts with seed 0.
     True
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
 from ._core import Generator as Generator
 from ._core import default_generator as default_generator
 from ._random import *  # noqa: F403
@@ -16,3 +22,14 @@ from ._random import *  # noqa: F403
 def seed(seed: int) -> None:
     """Restarts the default generator's sequence with this seed."""
     default_generator().seed(seed)
+
+
+def state_dict() -> dict[str, _core.Tensor]:
+    """Where the default generator is, to be saved beside a model."""
+    return {"state": _core.asarray(list(default_generator().state), dtype=_core.uint64)}
+
+
+def load_state_dict(state: Mapping[str, Any]) -> None:
+    """Lets the default generator go on from what :func:`state_dict` gave."""
+    seed, position = _core.asarray(state["state"], dtype=_core.uint64).tolist()
+    default_generator().state = (seed, position)

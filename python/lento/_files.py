@@ -1,0 +1,273 @@
+"""Tensors in files: .safetensors (written and checked here), .npy and .npz (by NumPy).
+
+A safetensors file is the length of a header (eight bytes, little-endian), the header (JSON: name → dtype, shape and
+where its bytes begin and end), and the bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from . import _core, _pickle, errors
+
+__all__ = ["load", "save"]
+
+_NAMES = {
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "uint16": "U16",
+    "int16": "I16",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "uint32": "U32",
+    "int32": "I32",
+    "float32": "F32",
+    "uint64": "U64",
+    "int64": "I64",
+    "float64": "F64",
+    "complex64": "C64",
+}
+_DTYPES = {short: name for name, short in _NAMES.items()}
+_METADATA = "__metadata__"
+# What other readers accept; a file that claims more is not worth the memory.
+_LONGEST_HEADER = 100_000_000
+
+
+def save(
+    path: str | os.PathLike[str], tensors: Mapping[str, Any] | _core.Tensor, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Writes tensors by name; dicts inside are written with dotted names.
+
+    The end of the path says how: ``.safetensors``, ``.npz``, or ``.npy`` for one tensor. An older file is replaced only
+    when the new one is complete.
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "w.safetensors")
+        >>> lento.save(path, {"w": lento.ones(2), "inner": {"b": lento.zeros(1)}})
+        >>> lento.load(path)
+        {'inner.b': tensor([0.], dtype=float32), 'w': tensor([1., 1.], dtype=float32)}
+    """
+    name = os.fspath(path)
+    end = os.path.splitext(name)[1]
+    if end == ".npy":
+        if isinstance(tensors, Mapping):
+            raise TypeError("save(): a .npy file holds one tensor; use .npz or .safetensors for a dict")
+        array = _for_numpy("", _core.asarray(tensors))
+        with _replacing(name) as file:
+            _numpy().save(file, array, allow_pickle=False)
+        return
+    if end not in (".safetensors", ".npz"):
+        raise errors.ValueError(f"save(): the path must end with .safetensors, .npz or .npy, not {name!r}")
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"save(): a {end} file holds a dict of tensors, not {type(tensors).__name__}")
+    flat = dict(_flat("", tensors))
+    if end == ".npz":
+        if metadata:
+            raise errors.ValueError("save(): only .safetensors files hold metadata")
+        arrays = {key: _for_numpy(key, tensor) for key, tensor in flat.items()}
+        with _replacing(name) as file:
+            _numpy().savez(file, **arrays)
+        return
+    _save_safetensors(name, flat, metadata)
+
+
+def load(path: str | os.PathLike[str], prefix: str = "") -> Any:
+    """The tensors of a file that :func:`save` or another program wrote, by name; of a ``.npy`` file the tensor.
+
+    With a prefix only the names that begin with it, without it. Raises FileError for what is missing or malformed.
+    """
+    name = os.fspath(path)
+    end = os.path.splitext(name)[1]
+    if end == ".safetensors":
+        return _load_safetensors(name, prefix)
+    if end not in (".npz", ".npy"):
+        raise errors.ValueError(f"load(): the path must end with .safetensors, .npz or .npy, not {name!r}")
+    try:
+        loaded = _numpy().load(name, allow_pickle=False)
+        if end == ".npy":
+            return _core.asarray(loaded)
+        with loaded:
+            return {key[len(prefix) :]: _core.asarray(loaded[key]) for key in loaded.files if key.startswith(prefix)}
+    except ImportError:
+        raise
+    except Exception as error:  # NumPy, zipfile and zlib each have their own
+        raise errors.FileError(f"load(): {name}: {error}") from error
+
+
+def _numpy() -> Any:
+    import numpy
+
+    return numpy
+
+
+def _for_numpy(name: str, tensor: _core.Tensor) -> Any:
+    if tensor.dtype == _core.bfloat16:
+        raise errors.DTypeError(f"save(): {name}: NumPy's files cannot hold bfloat16; use .safetensors")
+    return tensor.numpy()
+
+
+def _flat(prefix: str, tensors: Mapping[str, Any]) -> Iterator[tuple[str, _core.Tensor]]:
+    seen = set()
+    for key, value in tensors.items():
+        if not isinstance(key, str):
+            raise TypeError(f"save(): names are text, not {key!r}")
+        for name, tensor in (
+            _flat(f"{prefix}{key}.", value) if isinstance(value, Mapping) else [(prefix + key, _core.asarray(value))]
+        ):
+            if name in seen:
+                raise errors.ValueError(f"save(): two tensors would be named {name!r}")
+            seen.add(name)
+            yield name, tensor
+
+
+@contextlib.contextmanager
+def _replacing(name: str) -> Iterator[IO[bytes]]:
+    """A new file beside the old one, which it replaces at the end if all went well."""
+    temporary = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, name)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError) and not isinstance(error, errors.FileError):
+            raise errors.FileError(f"save(): {name}: {error.strerror or error}") from error
+        raise
+
+
+# --- safetensors ---
+
+
+def _save_safetensors(name: str, tensors: dict[str, _core.Tensor], metadata: Mapping[str, str] | None) -> None:
+    import json
+
+    header: dict[str, Any] = {}
+    if metadata is not None:
+        for key, value in metadata.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                raise TypeError(f"save(): metadata is text by text, not {key!r}: {value!r}")
+        header[_METADATA] = dict(metadata)
+    # The widest first: everything is then aligned.
+    ordered = sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    begin = 0
+    for key, tensor in ordered:
+        if key == _METADATA:
+            raise errors.ValueError(f"save(): no tensor may be named {_METADATA}")
+        if tensor.dtype.name not in _NAMES:
+            raise errors.DTypeError(f"save(): {key}: a .safetensors file cannot hold {tensor.dtype}")
+        end = begin + tensor.nbytes
+        header[key] = {"dtype": _NAMES[tensor.dtype.name], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _LONGEST_HEADER:
+        raise errors.ValueError(f"save(): the names need a header of {len(text)} bytes; {_LONGEST_HEADER} are allowed")
+    _core.eval(list(tensors.values()))
+    with _replacing(name) as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, tensor in ordered:
+            file.write(tensor.tobytes())
+
+
+def _load_safetensors(name: str, prefix: str) -> dict[str, _core.Tensor]:
+    try:
+        with open(name, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start, entries = _read_header(file, size)
+            found = {}
+            for key, (dtype, shape, begin, end) in entries.items():
+                if key.startswith(prefix):
+                    file.seek(start + begin)
+                    content = file.read(end - begin)
+                    if len(content) != end - begin:
+                        raise _Malformed(f"the file ended inside {key!r}")
+                    if dtype == "bool" and content.translate(None, b"\0\1"):
+                        raise _Malformed(f"{key!r} has bytes that are neither false nor true")
+                    found[key[len(prefix) :]] = _pickle.tensor(dtype, shape, content)
+            return found
+    except _Malformed as error:
+        raise errors.FileError(f"load(): {name}: {error}") from None
+    except OSError as error:
+        raise errors.FileError(f"load(): {name}: {error.strerror or error}") from error
+
+
+class _Malformed(Exception):
+    """What is wrong with a file."""
+
+
+def _read_header(file: IO[bytes], size: int) -> tuple[int, dict[str, tuple[str, tuple[int, ...], int, int]]]:
+    """Where the bytes begin, and dtype, shape, begin and end of every tensor; all checked."""
+    if size < 8:
+        raise _Malformed(f"{size} bytes are too few for a .safetensors file")
+    (length,) = struct.unpack("<Q", file.read(8))
+    if length > _LONGEST_HEADER:
+        raise _Malformed(f"a header of {length} bytes is longer than the {_LONGEST_HEADER} allowed")
+    if length > size - 8:
+        raise _Malformed(f"the header of {length} bytes goes beyond the end of the file, of {size} bytes")
+    header = _parse(file.read(length))
+    metadata = header.pop(_METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise _Malformed(f"{_METADATA} is no dict of texts")
+    entries = {key: _entry(key, value) for key, value in header.items()}
+    # Side by side and nothing between: what is not described could hide something, what overlaps would be shared.
+    position, before = 0, ""
+    for key, (_, _, begin, end) in sorted(entries.items(), key=lambda item: item[1][2:]):
+        if begin != position:
+            kind = "overlaps" if begin < position else "leaves a gap behind"
+            raise _Malformed(f"{key!r} {kind} {repr(before) if before else 'the header'}")
+        position, before = end, key
+    if position != size - 8 - length:
+        raise _Malformed(f"the tensors need {position} bytes, but {size - 8 - length} are there")
+    return 8 + length, entries
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    import json
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            twice = next(key for key in made if sum(key == other for other, _ in pairs) > 1)
+            raise _Malformed(f"{twice!r} is in the header twice")
+        return made
+
+    if not text.startswith(b"{"):
+        raise _Malformed("the header does not begin with {")
+    try:
+        header = json.loads(text.decode(), object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise _Malformed(f"the header is no JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise _Malformed("the header is no dict")
+    return header
+
+
+def _entry(key: str, value: Any) -> tuple[str, tuple[int, ...], int, int]:
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
+        raise _Malformed(f"{key!r} is not described by dtype, shape and data_offsets")
+    dtype = _DTYPES.get(value["dtype"]) if isinstance(value["dtype"], str) else None
+    if dtype is None:
+        raise _Malformed(f"{key!r} has the dtype {value['dtype']!r}, which Lento does not have")
+    shape, offsets = (_whole_numbers(key, what, value[what]) for what in ("shape", "data_offsets"))
+    if len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise _Malformed(f"{key!r} has data_offsets {list(offsets)}, which is no begin and end")
+    needed = math.prod(shape) * _core.as_dtype(dtype).itemsize
+    if offsets[1] - offsets[0] != needed:
+        raise _Malformed(f"{key!r} of shape {shape} needs {needed} bytes, but has {offsets[1] - offsets[0]}")
+    return dtype, shape, offsets[0], offsets[1]
+
+
+def _whole_numbers(key: str, what: str, value: Any) -> tuple[int, ...]:
+    # More than 64 bits is refused here, so that nothing below has to.
+    if not isinstance(value, list) or not all(type(item) is int and 0 <= item < 2**63 for item in value):
+        raise _Malformed(f"{key!r} has {what} {value!r:.80}, which is no list of whole numbers")
+    return tuple(value)

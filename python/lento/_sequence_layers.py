@@ -1,0 +1,231 @@
+"""Layers over sequences: attention, a Transformer block, GRU and LSTM. Weights have PyTorch's names and layouts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from . import _nn
+from ._core import Tensor
+from ._layers import Dropout, LayerNorm, Linear, uniform
+from ._module import Module
+from ._ops import concat, sigmoid, stack, tanh, zeros
+
+__all__ = ["GRU", "LSTM", "MultiHeadAttention", "TransformerEncoderLayer"]
+
+
+class MultiHeadAttention(Module):
+    """Attention of ``num_heads`` heads over (batch, length, embed_dim), with PyTorch's weights.
+
+    A mask is that of ``scaled_dot_product_attention``: True where one may look, or numbers that are added.
+
+        >>> lento.nn.MultiHeadAttention(8, 2)(lento.ones((1, 5, 8)), is_causal=True).shape
+        (1, 5, 8)
+    """
+
+    in_proj_bias: Tensor | None
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
+        if embed_dim % num_heads:
+            raise ValueError(f"MultiHeadAttention(): {embed_dim} features in {num_heads} heads do not come out even")
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.in_proj_weight = uniform((3 * embed_dim, embed_dim), math.sqrt(6 / (4 * embed_dim)))
+        self.in_proj_bias = zeros(3 * embed_dim) if bias else None
+        self.out_proj = Linear(embed_dim, embed_dim, bias)
+        if bias:
+            self.out_proj.bias = zeros(embed_dim)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        attn_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        size = query.shape[-1]
+        if key is None and value is None:
+            whole = _nn.linear(query, self.in_proj_weight, self.in_proj_bias)
+            q, k, v = (whole[..., i * size : (i + 1) * size] for i in range(3))
+        else:
+            key = query if key is None else key
+            q, k, v = (self._project(x, i) for i, x in enumerate((query, key, key if value is None else value)))
+        y = _nn.scaled_dot_product_attention(
+            self._split(q),
+            self._split(k),
+            self._split(v),
+            attn_mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=is_causal,
+        )
+        joined: Tensor = self.out_proj(y.permute_dims((0, 2, 1, 3)).reshape(query.shape))
+        return joined
+
+    def _project(self, x: Tensor, i: int) -> Tensor:
+        size = self.in_proj_weight.shape[1]
+        rows = slice(i * size, (i + 1) * size)
+        return _nn.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
+
+    def _split(self, x: Tensor) -> Tensor:
+        batch, length, size = x.shape
+        return x.reshape((batch, length, self.num_heads, size // self.num_heads)).permute_dims((0, 2, 1, 3))
+
+    def extra_repr(self) -> str:
+        return f"{self.in_proj_weight.shape[1]}, {self.num_heads}"
+
+
+class TransformerEncoderLayer(Module):
+    """A Transformer block: attention and two linear layers, each with a residual and a layer norm.
+
+    ``norm_first`` normalises before each part (as in GPT-2), else after it. Input is (batch, length, d_model).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Literal["relu", "gelu", "silu"] = "relu",
+        norm_first: bool = False,
+        bias: bool = True,
+    ) -> None:
+        self.self_attn = MultiHeadAttention(d_model, nhead, dropout, bias)
+        self.linear1 = Linear(d_model, dim_feedforward, bias)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias)
+        self.norm1 = LayerNorm(d_model, bias=bias)
+        self.norm2 = LayerNorm(d_model, bias=bias)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = activation
+        self.norm_first = norm_first
+
+    def forward(self, x: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+        def attend(x: Tensor) -> Any:
+            return self.dropout1(self.self_attn(x, attn_mask=attn_mask, is_causal=is_causal))
+
+        def feed(x: Tensor) -> Any:
+            hidden = getattr(_nn, self.activation)(self.linear1(x))
+            return self.dropout2(self.linear2(self.dropout(hidden)))
+
+        if self.norm_first:
+            x = x + attend(self.norm1(x))
+            return x + feed(self.norm2(x))
+        x = self.norm1(x + attend(x))
+        y: Tensor = self.norm2(x + feed(x))
+        return y
+
+
+class _Recurrent(Module):
+    gates = 0
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        bidirectional: bool = False,
+    ) -> None:
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.batch_first = batch_first
+        self.bidirectional = bidirectional
+        bound = 1 / math.sqrt(hidden_size)
+        rows = self.gates * hidden_size
+        for layer in range(num_layers):
+            size = input_size if layer == 0 else hidden_size * len(self._directions())
+            for end in self._directions():
+                name = f"_l{layer}{end}"
+                setattr(self, "weight_ih" + name, uniform((rows, size), bound))
+                setattr(self, "weight_hh" + name, uniform((rows, hidden_size), bound))
+                if bias:
+                    setattr(self, "bias_ih" + name, uniform((rows,), bound))
+                    setattr(self, "bias_hh" + name, uniform((rows,), bound))
+
+    def _directions(self) -> tuple[str, ...]:
+        return ("", "_reverse") if self.bidirectional else ("",)
+
+    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
+        """The state after one input, of which ``x`` is already times weight_ih plus bias_ih."""
+        raise NotImplementedError
+
+    def _run(self, x: Tensor, states: tuple[Tensor, ...] | None, count: int) -> tuple[Tensor, list[Tensor]]:
+        """The outputs, and the last of each of the ``count`` states: (layers * directions, batch, hidden_size)."""
+        if self.batch_first:
+            x = x.permute_dims((1, 0, 2))
+        length, batch, _ = x.shape
+        last: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            columns = []
+            for end in self._directions():
+                name = f"_l{layer}{end}"
+                row = len(last)
+                if states is None:
+                    state = tuple(zeros((batch, self.hidden_size), dtype=x.dtype) for _ in range(count))
+                else:
+                    state = tuple(each[row] for each in states)
+                inputs = _nn.linear(x, getattr(self, "weight_ih" + name), getattr(self, "bias_ih" + name, None))
+                outputs: list[Any] = [None] * length
+                for i in reversed(range(length)) if end else range(length):
+                    state = self._cell(inputs[i], state, name)
+                    outputs[i] = state[0]
+                last.append(state)
+                columns.append(stack(outputs))
+            x = columns[0] if len(columns) == 1 else concat(columns, axis=-1)
+        y = x.permute_dims((1, 0, 2)) if self.batch_first else x
+        return y, [stack([state[i] for state in last]) for i in range(count)]
+
+    def extra_repr(self) -> str:
+        size: int = getattr(self, "weight_ih_l0").shape[1]  # noqa: B009 (a name made by setattr)
+        return f"{size}, {self.hidden_size}, num_layers={self.num_layers}"
+
+
+class GRU(_Recurrent):
+    """Gated recurrent units over (length, batch, features), or (batch, length, features) with ``batch_first``.
+
+    Gives the outputs and the last hidden state.
+
+        >>> y, h = lento.nn.GRU(3, 4)(lento.ones((5, 2, 3)))
+        >>> y.shape, h.shape
+        ((5, 2, 4), (1, 2, 4))
+    """
+
+    gates = 3
+
+    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y, (last,) = self._run(x, None if h is None else (h,), 1)
+        return y, last
+
+    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
+        (h,) = state
+        n = self.hidden_size
+        back = _nn.linear(h, getattr(self, "weight_hh" + name), getattr(self, "bias_hh" + name, None))
+        reset = sigmoid(x[:, :n] + back[:, :n])
+        update = sigmoid(x[:, n : 2 * n] + back[:, n : 2 * n])
+        new = tanh(x[:, 2 * n :] + reset * back[:, 2 * n :])
+        return (new + update * (h - new),)
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory over (length, batch, features), or (batch, length, features) with ``batch_first``.
+
+    Gives the outputs and the pair of the last hidden and cell states.
+    """
+
+    gates = 4
+
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        y, (h, c) = self._run(x, state, 2)
+        return y, (h, c)
+
+    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
+        h, c = state
+        n = self.hidden_size
+        total = x + _nn.linear(h, getattr(self, "weight_hh" + name), getattr(self, "bias_hh" + name, None))
+        enter, forget, new, out = (total[:, i * n : (i + 1) * n] for i in range(4))
+        c = sigmoid(forget) * c + sigmoid(enter) * tanh(new)
+        return sigmoid(out) * tanh(c), c

@@ -1,0 +1,284 @@
+"""Optimizers, schedules of the learning rate, and clipping of gradients.
+
+An optimizer changes parameters in place, so the old values' memory holds the new ones. Learning rates and the number of
+steps are numbers of the plan: changing them compiles nothing.
+
+    >>> w = lento.asarray([1.0, 2.0])
+    >>> optimizer = lento.optim.SGD(w, lr=0.1)
+    >>> optimizer.step(lento.grad(lambda w: (w * w).sum())(w))
+    >>> w
+    tensor([0.8, 1.6], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from . import _core, tree
+from ._core import Tensor
+from ._module import Module, load_into
+from ._ops import clip, minimum, sign, sqrt, square, zeros_like
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Lion",
+    "Optimizer",
+    "clip_grad_norm",
+    "clip_grad_value",
+    "constant",
+    "cosine",
+    "linear",
+    "steps",
+    "warmup",
+]
+
+Schedule: TypeAlias = Callable[[int], float]
+
+
+def _trainable(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf.dtype.kind in "fc"
+
+
+def _named(parameters: Any) -> dict[str, Tensor]:
+    if isinstance(parameters, Module):
+        return parameters.parameters()
+    return {str(i): leaf for i, leaf in enumerate(leaf for leaf in tree.leaves(parameters) if _trainable(leaf))}
+
+
+class Optimizer:
+    """What all optimizers share. ``parameters`` is a module or any other tree of tensors; ``lr`` is a number, or a
+    function of the number of the step (from 0) such as :func:`cosine`."""
+
+    #: The tensors kept for each parameter, by name.
+    kept: tuple[str, ...] = ()
+
+    def __init__(self, parameters: Any, lr: float | Schedule) -> None:
+        self.parameters = _named(parameters)
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}(): there is no floating tensor to train")
+        if len({id(p) for p in self.parameters.values()}) != len(self.parameters):
+            raise ValueError(f"{type(self).__name__}(): a tensor is there twice; a module may share one")
+        self.lr = lr
+        self.step_count = 0
+        self.state: dict[str, dict[str, Tensor]] = {
+            kept: {name: zeros_like(p) for name, p in self.parameters.items()} for kept in self.kept
+        }
+
+    def learning_rate(self) -> float:
+        """What the next step uses."""
+        return float(self.lr(self.step_count) if callable(self.lr) else self.lr)
+
+    def step(self, gradients: Any) -> None:
+        """Updates the parameters with gradients of the same form."""
+        given = [leaf for leaf in tree.leaves(gradients) if leaf is not None]
+        if len(given) != len(self.parameters):
+            raise ValueError(
+                f"{type(self).__name__}.step(): {len(given)} gradients for {len(self.parameters)} parameters"
+            )
+        for (name, p), g in zip(self.parameters.items(), given, strict=True):
+            if g.shape != p.shape:
+                raise ValueError(
+                    f"{type(self).__name__}.step(): {name} has shape {p.shape}, but its gradient {g.shape}"
+                )
+        lr = self.learning_rate()
+        self.step_count += 1
+        for (name, p), g in zip(self.parameters.items(), given, strict=True):
+            self._update(p, g, lr, *(self.state[kept][name] for kept in self.kept))
+
+    def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What has to be saved to go on later, as it is now. The learning rate is not in it."""
+        made = {"step_count": _core.asarray(self.step_count, dtype=_core.int64)}
+        return made | {name: tensor.__copy__() for name, tensor in self._kept_by_name().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what ``state_dict`` gave; nothing is changed when names or shapes differ."""
+        count = _core.asarray(self.step_count, dtype=_core.int64)
+        load_into(
+            f"{type(self).__name__}.load_state_dict()", {"step_count": count, **self._kept_by_name()}, state, True
+        )
+        self.step_count = int(count)
+
+    def _kept_by_name(self) -> dict[str, Tensor]:
+        return {f"{kept}.{name}": tensor for kept, all in self.state.items() for name, tensor in all.items()}
+
+
+class SGD(Optimizer):
+    """Gradient descent, as PyTorch's: with ``momentum``, a running sum of gradients that old ones fade from."""
+
+    def __init__(
+        self,
+        parameters: Any,
+        lr: float | Schedule,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+    ) -> None:
+        if nesterov and not momentum:
+            raise ValueError("SGD(): nesterov needs a momentum")
+        self.kept = ("momentum_buffer",) if momentum else ()
+        super().__init__(parameters, lr)
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.nesterov = nesterov
+
+    def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
+        if self.weight_decay:
+            g = g + self.weight_decay * p
+        for velocity in kept:
+            velocity *= self.momentum
+            velocity += g
+            g = g + self.momentum * velocity if self.nesterov else velocity
+        p -= lr * g
+
+
+class Adam(Optimizer):
+    """Adam; ``weight_decay`` is added to the gradient."""
+
+    kept = ("exp_avg", "exp_avg_sq")
+
+    def __init__(
+        self,
+        parameters: Any,
+        lr: float | Schedule = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr)
+        self.betas = betas
+        self.eps = eps
+        self.weight_decay = weight_decay
+
+    def _decay(self, p: Tensor, g: Tensor, lr: float) -> Tensor:
+        return g + self.weight_decay * p
+
+    def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
+        mean, mean_square = kept
+        beta1, beta2 = self.betas
+        if self.weight_decay:
+            g = self._decay(p, g, lr)
+        mean += (1 - beta1) * (g - mean)
+        mean_square *= beta2
+        mean_square += (1 - beta2) * (g * g)
+        # The corrections are numbers made here, in double precision, so that the plan does not count steps.
+        size = lr / (1 - beta1**self.step_count)
+        root = math.sqrt(1 - beta2**self.step_count)
+        p -= size * (mean / (sqrt(mean_square) / root + self.eps))
+
+
+class AdamW(Adam):
+    """Adam whose ``weight_decay`` shrinks the parameters directly."""
+
+    def __init__(
+        self,
+        parameters: Any,
+        lr: float | Schedule = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+    ) -> None:
+        super().__init__(parameters, lr, betas, eps, weight_decay)
+
+    def _decay(self, p: Tensor, g: Tensor, lr: float) -> Tensor:
+        p *= 1 - lr * self.weight_decay
+        return g
+
+
+class Lion(Optimizer):
+    """Lion: steps of one size, in the direction of the sign of a mixture of momentum and gradient."""
+
+    kept = ("exp_avg",)
+
+    def __init__(
+        self,
+        parameters: Any,
+        lr: float | Schedule = 1e-4,
+        betas: tuple[float, float] = (0.9, 0.99),
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr)
+        self.betas = betas
+        self.weight_decay = weight_decay
+
+    def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
+        (mean,) = kept
+        beta1, beta2 = self.betas
+        direction = sign(beta1 * mean + (1 - beta1) * g)
+        mean *= beta2
+        mean += (1 - beta2) * g
+        if self.weight_decay:
+            p *= 1 - lr * self.weight_decay
+        p -= lr * direction
+
+
+# --- schedules: functions from the number of a step, from 0, to a learning rate ---
+
+
+def constant(value: float) -> Schedule:
+    """Always the same."""
+    return lambda step: value
+
+
+def linear(start: float, end: float, steps: int) -> Schedule:
+    """From ``start`` to ``end`` in ``steps`` steps, then ``end``.
+
+    >>> [lento.optim.linear(1.0, 0.0, 4)(i) for i in range(6)]
+    [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    """
+    return lambda step: end if step >= steps else start + (end - start) * (step / steps)
+
+
+def cosine(peak: float, steps: int, floor: float = 0.0) -> Schedule:
+    """From ``peak`` to ``floor`` along half a cosine of ``steps`` steps, then ``floor``."""
+    return lambda step: floor if step >= steps else floor + (peak - floor) * (1 + math.cos(math.pi * step / steps)) / 2
+
+
+def steps(value: float, every: int, factor: float = 0.1) -> Schedule:
+    """``value``, times ``factor`` after every ``every`` steps.
+
+    >>> [lento.optim.steps(1.0, 2, 0.5)(i) for i in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    return lambda step: value * factor ** (step // every)
+
+
+def warmup(schedule: Schedule, steps: int) -> Schedule:
+    """Rises in ``steps`` equal parts to where ``schedule`` begins, and then follows it.
+
+    >>> [lento.optim.warmup(lento.optim.constant(1.0), 4)(i) for i in range(6)]
+    [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+    """
+    return lambda step: schedule(0) * ((step + 1) / steps) if step < steps else schedule(step - steps)
+
+
+# --- clipping ---
+
+
+def clip_grad_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
+    """The gradients, scaled down where their common norm exceeds ``max_norm``; and that norm.
+
+    >>> clipped, norm = lento.optim.clip_grad_norm([lento.asarray([3.0]), lento.asarray([4.0])], 1.0)
+    >>> float(norm), round(float(clipped[0]), 4)
+    (5.0, 0.6)
+    """
+    given = [leaf for leaf in tree.leaves(gradients) if _trainable(leaf)]
+    if not given:
+        raise ValueError("clip_grad_norm(): there are no gradients")
+    total = square(abs(given[0])).sum()
+    for g in given[1:]:
+        total = total + square(abs(g)).sum()
+    norm = sqrt(total)
+    scale = minimum(max_norm / (norm + 1e-6), 1.0)
+    return tree.map(lambda g: g * scale.astype(g.dtype) if _trainable(g) else g, gradients), norm
+
+
+def clip_grad_value(gradients: Any, limit: float) -> Any:
+    """The gradients with every element between ``-limit`` and ``limit``."""
+    return tree.map(lambda g: clip(g, -limit, limit) if _trainable(g) else g, gradients)
