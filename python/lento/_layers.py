@@ -9,7 +9,7 @@ from typing import Any, Literal
 from . import _core, _nn, _random
 from ._core import Generator, Tensor
 from ._module import Buffer, Module
-from ._ops import ones, zeros
+from ._ops import ones, where, zeros
 
 __all__ = [
     "GELU",
@@ -121,10 +121,16 @@ class Embedding(Module):
         self.weight = _random.normal((num_embeddings, embedding_dim))
         self.padding_idx = padding_idx
         if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise ValueError(f"Embedding(): padding_idx {padding_idx} is no row of {num_embeddings}")
+            self.padding_idx = padding_idx % num_embeddings
             self.weight[padding_idx] = 0.0
 
     def forward(self, x: Tensor) -> Tensor:
-        return _nn.embedding(x, self.weight, self.padding_idx)
+        rows = _nn.embedding(x, self.weight)
+        if self.padding_idx is None:
+            return rows
+        return where((x == self.padding_idx)[..., None], _core.stop_gradient(rows), rows)
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"

@@ -103,12 +103,14 @@ class TransformerEncoderLayer(Module):
         self.norm_first = norm_first
 
     def forward(self, x: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
-        def attend(x: Tensor) -> Any:
-            return self.dropout1(self.self_attn(x, attn_mask=attn_mask, is_causal=is_causal))
+        def attend(x: Tensor) -> Tensor:
+            y: Tensor = self.dropout1(self.self_attn(x, attn_mask=attn_mask, is_causal=is_causal))
+            return y
 
-        def feed(x: Tensor) -> Any:
+        def feed(x: Tensor) -> Tensor:
             hidden = getattr(_nn, self.activation)(self.linear1(x))
-            return self.dropout2(self.linear2(self.dropout(hidden)))
+            y: Tensor = self.dropout2(self.linear2(self.dropout(hidden)))
+            return y
 
         if self.norm_first:
             x = x + attend(self.norm1(x))

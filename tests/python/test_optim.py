@@ -1,0 +1,260 @@
+"""lento.optim: what updates compute, that they are one plan, and that training resumes bit for bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from engine import Counts
+from lento import nn, optim
+
+OPTIMIZERS: dict[str, tuple[Callable[[Any], optim.Optimizer], str]] = {
+    # name: (here, in torch)
+    "sgd": (lambda p: optim.SGD(p, 0.1), "SGD(p, 0.1)"),
+    "momentum": (lambda p: optim.SGD(p, 0.05, 0.9, 0.01), "SGD(p, 0.05, 0.9, weight_decay=0.01)"),
+    "nesterov": (lambda p: optim.SGD(p, 0.05, 0.9, nesterov=True), "SGD(p, 0.05, 0.9, nesterov=True)"),
+    "adam": (lambda p: optim.Adam(p, 0.01), "Adam(p, 0.01)"),
+    "adam-decay": (lambda p: optim.Adam(p, 0.01, weight_decay=0.1), "Adam(p, 0.01, weight_decay=0.1)"),
+    "adamw": (lambda p: optim.AdamW(p, 0.01, (0.8, 0.99)), "AdamW(p, 0.01, (0.8, 0.99))"),
+}
+
+
+def mlp() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 4))
+
+
+def loss(model: Any, x: lento.Tensor, y: lento.Tensor) -> lento.Tensor:
+    return nn.cross_entropy(model(x), y)
+
+
+def batch(size: int, seed: int = 0) -> tuple[lento.Tensor, lento.Tensor]:
+    random = np.random.default_rng(seed)
+    return lento.asarray(random.standard_normal((size, 12)).astype(np.float32)), lento.asarray(
+        random.integers(0, 4, size)
+    )
+
+
+def train(model: nn.Module, optimizer: optim.Optimizer, size: int = 32, seed: int = 0) -> lento.Tensor:
+    x, y = batch(size, seed)  # named, so that their memory is not donated
+    value, gradients = lento.value_and_grad(loss)(model, x, y)
+    optimizer.step(gradients)
+    del gradients
+    lento.step(wait=True)
+    result: lento.Tensor = value
+    return result
+
+
+# --- what is computed ---
+
+
+def test_adam_is_its_formula() -> None:
+    p = lento.asarray([1.0, -2.0], dtype=lento.float64)
+    optimizer = optim.Adam({"p": p}, lr=0.1)
+    w, m, v = np.array([1.0, -2.0]), np.zeros(2), np.zeros(2)
+    for t in range(1, 6):
+        g = 2 * w
+        optimizer.step({"p": 2 * p})
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w = w - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        np.testing.assert_allclose(p.numpy(), w, rtol=1e-12)
+
+
+def test_lion_is_its_formula() -> None:
+    p = lento.asarray([1.0, -2.0], dtype=lento.float64)
+    optimizer = optim.Lion([p], lr=0.1, weight_decay=0.3)
+    w, m = np.array([1.0, -2.0]), np.zeros(2)
+    for t in range(5):
+        g = np.array([1.0, (-1.0) ** t])
+        optimizer.step([lento.asarray(g)])
+        w = w - 0.1 * (np.sign(0.9 * m + 0.1 * g) + 0.3 * w)
+        m = 0.99 * m + 0.01 * g
+        np.testing.assert_allclose(p.numpy(), w, rtol=1e-12)
+
+
+def test_integers_of_a_tree_are_left_alone() -> None:
+    tree = {"w": lento.ones(2), "n": lento.arange(3), "text": "x"}
+    optimizer = optim.SGD(tree, 1.0)
+    optimizer.step(lento.grad(lambda t: (t["w"] * 3).sum())(tree))
+    np.testing.assert_array_equal(tree["w"].numpy(), [-2, -2])
+    np.testing.assert_array_equal(tree["n"].numpy(), [0, 1, 2])
+
+
+def test_what_does_not_fit_is_an_error() -> None:
+    w = lento.ones(2)
+    with pytest.raises(ValueError, match=r"SGD\(\): there is no floating tensor to train"):
+        optim.SGD([lento.arange(3)], 0.1)
+    with pytest.raises(ValueError, match=r"SGD\(\): a tensor is there twice"):
+        optim.SGD([w, w], 0.1)
+    with pytest.raises(ValueError, match=r"SGD\(\): nesterov needs a momentum"):
+        optim.SGD([w], 0.1, nesterov=True)
+    with pytest.raises(ValueError, match=r"SGD.step\(\): 2 gradients for 1 parameters"):
+        optim.SGD([w], 0.1).step([w, w])
+    with pytest.raises(ValueError, match=r"SGD.step\(\): 0 has shape \(2,\), but its gradient \(3,\)"):
+        optim.SGD([w], 0.1).step([lento.ones(3)])
+
+
+def test_schedules() -> None:
+    assert [optim.constant(0.5)(i) for i in (0, 99)] == [0.5, 0.5]
+    cosine = optim.cosine(2.0, 4, floor=1.0)
+    np.testing.assert_allclose([cosine(i) for i in range(6)], [2, 1.5 + math.sqrt(0.125), 1.5, 1.1464466, 1, 1])
+    both = optim.warmup(optim.linear(1.0, 0.0, 4), 2)
+    assert [both(i) for i in range(8)] == [0.5, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    assert [optim.steps(8.0, 3, 0.5)(i) for i in (0, 2, 3, 6)] == [8, 8, 4, 2]
+
+
+def test_an_optimizer_follows_a_schedule() -> None:
+    w = lento.asarray([0.0])
+    optimizer = optim.SGD(w, optim.linear(1.0, 0.0, 4))
+    values = []
+    for _ in range(5):
+        optimizer.step(-lento.ones(1))
+        values.append(float(w))
+    assert values == [1.0, 1.75, 2.25, 2.5, 2.5]
+
+
+def test_clipping() -> None:
+    tree = {"a": lento.asarray([3.0, 0.0]), "b": [lento.asarray([[4.0]])], "n": None}
+    clipped, norm = optim.clip_grad_norm(tree, 2.5)
+    assert float(norm) == 5
+    np.testing.assert_allclose(clipped["a"].numpy(), [1.5, 0], rtol=1e-6)
+    np.testing.assert_allclose(clipped["b"][0].numpy(), [[2]], rtol=1e-6)
+    same, _ = optim.clip_grad_norm(tree, 100.0)
+    np.testing.assert_array_equal(same["a"].numpy(), [3, 0])
+    assert optim.clip_grad_value(tree, 3.5)["b"][0].tolist() == [[3.5]]
+    layer = nn.Linear(2, 2)
+    assert isinstance(optim.clip_grad_norm(layer, 1.0)[0], nn.Linear)
+
+
+# --- one plan ---
+
+
+def test_a_training_step_is_one_plan() -> None:
+    model = mlp()
+    optimizer = optim.Adam(model, lr=1e-3)
+    for i in range(4):
+        train(model, optimizer, seed=i)
+    counts = Counts()
+    for i in range(5):
+        optimizer.lr = 1e-3 / (i + 2)
+        train(model, optimizer, seed=i)
+    assert (counts["plan.miss"], counts["plan.hit"], counts["kernel.compile"], counts["plan.rebind"]) == (0, 5, 0, 0)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_weights_and_moments_are_donated(bias: bool) -> None:
+    model = nn.Sequential(nn.Linear(12, 16, bias), nn.ReLU(), nn.Linear(16, 4, bias))
+    optimizer = optim.Adam(model)
+    for _ in range(4):
+        train(model, optimizer)
+    counts = Counts()
+    for _ in range(5):
+        train(model, optimizer)
+    # A bias is updated by the kernel that sums its gradient, and a sum is not written over what is read beside it.
+    donated = 3 * len(model.parameters()) - (2 if bias else 0)
+    assert counts["donation"] >= 5 * donated
+
+
+def test_the_last_smaller_batch_compiles_no_kernel() -> None:
+    model = mlp()
+    optimizer = optim.AdamW(model, lr=optim.warmup(optim.cosine(1e-3, 50), 4))
+    for i in range(4):
+        train(model, optimizer, seed=i)
+    counts = Counts()
+    train(model, optimizer, size=13)
+    assert counts["kernel.compile"] == 0
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_learning_rates_of_all_kinds_compile_nothing(name: str) -> None:
+    model = nn.Linear(12, 4)
+    optimizer = OPTIMIZERS[name][0](model)
+    for _ in range(4):
+        train(model, optimizer)
+    counts = Counts()
+    for lr in (0.0, 1.0, 0.5, -1.0, 2.0, 1e-9):
+        optimizer.lr = lr
+        train(model, optimizer)
+    assert (counts["plan.miss"], counts["kernel.compile"]) == (0, 0)
+
+
+# --- resuming ---
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_resumes_bit_for_bit_from_one_file(name: str, tmp_path: Path) -> None:
+    make, path = OPTIMIZERS[name][0], tmp_path / "checkpoint.safetensors"
+    lento.random.seed(5)
+    model = mlp()
+    optimizer = make(model)
+    values = []
+    for i in range(10):
+        if i == 5:
+            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            lento.save(path, {**states, "random": lento.random.state_dict()})
+        values.append(float(train(model, optimizer, seed=i)))
+
+    lento.random.seed(99)
+    resumed = mlp()
+    again = make(resumed)
+    resumed.load_state_dict(lento.load(path, "model."))
+    again.load_state_dict(lento.load(path, "optimizer."))
+    lento.random.load_state_dict(lento.load(path, "random."))
+    assert again.step_count == 5
+    assert [float(train(resumed, again, seed=i)) for i in range(5, 10)] == values[5:]
+    for key, tensor in {**model.state_dict(), **optimizer.state_dict()}.items():
+        other = {**resumed.state_dict(), **again.state_dict()}[key]
+        assert tensor.tobytes() == other.tobytes(), key
+
+
+def test_a_state_of_another_optimizer_is_refused() -> None:
+    model = mlp()
+    adam = optim.Adam(model)
+    with pytest.raises(lento.errors.ValueError, match=r"Adam.load_state_dict\(\): missing: exp_avg.0.weight, "):
+        adam.load_state_dict(optim.SGD(model, 0.1).state_dict())
+    assert adam.step_count == 0
+
+
+# --- beside torch ---
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_trajectories_agree_with_torch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    make, text = OPTIMIZERS[name]
+    torch.manual_seed(0)
+    theirs = torch.nn.Sequential(torch.nn.Linear(12, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
+    ours = nn.Sequential(nn.Linear(12, 16), nn.Tanh(), nn.Linear(16, 4))
+    ours.load_state_dict({key: p.detach().numpy().copy() for key, p in theirs.state_dict().items()})
+    optimizer = make(ours)
+    other = eval("torch.optim." + text, {"torch": torch, "p": theirs.parameters()})
+    for i in range(20):
+        x, y = batch(16, seed=i)
+        value, gradients = lento.value_and_grad(loss)(ours, x, y)
+        optimizer.step(gradients)
+        other.zero_grad()
+        expected = torch.nn.functional.cross_entropy(theirs(torch.tensor(x.numpy())), torch.tensor(y.numpy()))
+        expected.backward()
+        other.step()
+        np.testing.assert_allclose(float(value), expected.item(), rtol=1e-5)
+        for key, p in theirs.named_parameters():
+            np.testing.assert_allclose(ours.parameters()[key].numpy(), p.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.peers
+def test_clipping_agrees_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    values = [np.array([3.0, -7.0], np.float32), np.array([[0.5]], np.float32)]
+    parameters = [torch.nn.Parameter(torch.zeros(v.shape)) for v in values]
+    for p, v in zip(parameters, values, strict=True):
+        p.grad = torch.tensor(v)
+    expected = torch.nn.utils.clip_grad_norm_(parameters, 2.0).item()
+    clipped, norm = optim.clip_grad_norm([lento.asarray(v) for v in values], 2.0)
+    np.testing.assert_allclose(float(norm), expected, rtol=1e-6)
+    for p, g in zip(parameters, clipped, strict=True):
+        np.testing.assert_allclose(g.numpy(), p.grad.numpy(), rtol=1e-6)
