@@ -364,6 +364,20 @@ def test_layer_and_gradients_agree_with_torch(name: str) -> None:
 
 
 @pytest.mark.peers
+def test_embedding_agrees_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.nn.Embedding(6, 3, padding_idx=-2)
+    ours = nn.Embedding(6, 3, padding_idx=-2)
+    ours.load_state_dict(from_torch(theirs.state_dict()))
+    rows, factors = np.array([[1, 4, 5], [4, 1, 1]]), array(2, 3, 3)
+    loss = (theirs(torch.tensor(rows)) ** 2 * torch.tensor(factors)).sum()
+    loss.backward()
+    value, gradient = lento.value_and_grad(lambda e: (e(lento.asarray(rows)) ** 2 * lento.asarray(factors)).sum())(ours)
+    np.testing.assert_allclose(float(value), loss.item(), rtol=1e-5)
+    np.testing.assert_allclose(gradient.weight.numpy(), theirs.weight.grad.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.peers
 def test_attention_with_other_keys_and_states_of_lstm_agree_with_torch() -> None:
     torch = pytest.importorskip("torch")
     theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
