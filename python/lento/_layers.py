@@ -59,7 +59,6 @@ class Linear(Module):
 
 class _Conv(Module):
     axes = 0
-    function: Callable[..., Tensor]
     bias: Tensor | None
 
     def __init__(
@@ -83,9 +82,6 @@ class _Conv(Module):
         self.settings: dict[str, Any] = {"stride": stride, "dilation": dilation, "groups": groups}
         self.settings |= {"auto_padding": padding} if isinstance(padding, str) else {"padding": padding}
 
-    def forward(self, x: Tensor) -> Tensor:
-        return type(self).function(x, self.weight, self.bias, **self.settings)
-
     def extra_repr(self) -> str:
         outputs, inputs, *kernel = self.weight.shape
         text = f"{inputs * self.settings['groups']}, {outputs}, kernel_size={tuple(kernel)}"
@@ -96,7 +92,9 @@ class Conv1d(_Conv):
     """A convolution of (batch, channels, length)."""
 
     axes = 1
-    function = staticmethod(_nn.conv1d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _nn.conv1d(x, self.weight, self.bias, **self.settings)
 
 
 class Conv2d(_Conv):
@@ -107,7 +105,9 @@ class Conv2d(_Conv):
     """
 
     axes = 2
-    function = staticmethod(_nn.conv2d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _nn.conv2d(x, self.weight, self.bias, **self.settings)
 
 
 class Embedding(Module):

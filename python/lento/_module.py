@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -142,11 +141,8 @@ class Module:
         return ""
 
     def __repr__(self) -> str:
-        inner = [f"({name}): {child!r}" for name, child in _named_modules(self)]
-        if not inner:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        lines = "\n".join(textwrap.indent(line, "  ") for line in inner)
-        return f"{type(self).__name__}({self.extra_repr()}\n{lines}\n)"
+        inner = "".join(f"\n({name}): {child!r}" for name, child in _named_modules(self)).replace("\n", "\n  ")
+        return f"{type(self).__name__}({self.extra_repr()}{inner}" + ("\n)" if inner else ")")
 
 
 def load_into(
