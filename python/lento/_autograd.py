@@ -190,28 +190,62 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f`` without the memory of its derivative: what that needs is computed again on the way back.
+    """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
+    back, with the same random numbers of the default generator.
 
     >>> block = lento.checkpoint(lambda x: lento.tanh(lento.tanh(x)))
     >>> lento.grad(lambda x: block(x).sum())(lento.zeros(2))
     tensor([1., 1.], dtype=float32)
     """
 
-    @functools.wraps(f)
     def recomputed(*args: Any) -> Any:
-        leaves = tree.leaves(list(args))
+        called = [f, *args]  # a module is a tree too: its parameters are inputs
+        leaves = tree.leaves(called)
         where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
+        before = _Surroundings(called)
         shape: Any = None
 
-        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+        def run(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
             nonlocal shape
             values = list(leaves)
             for i, tensor in zip(where, inputs, strict=True):
                 values[i] = tensor
-            shape = f(*tree.unflatten(list(args), values))
+            function, *arguments = tree.unflatten(called, values)
+            shape = function(*arguments)
             return tree.leaves(shape)
+
+        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+            if shape is None:
+                return run(inputs)
+            now = _Surroundings(called)
+            before.restore()
+            try:
+                return run(inputs)
+            finally:
+                now.restore()
 
         outputs = _core._checkpoint(flat, [leaves[i] for i in where])
         return tree.unflatten(shape, outputs)
 
-    return recomputed
+    return functools.update_wrapper(recomputed, f, updated=())
+
+
+class _Surroundings:
+    """What a function may change beside its result: random numbers drawn, buffers of modules. Computing again must draw
+    the same numbers and leave the buffers as the first time did."""
+
+    def __init__(self, called: Sequence[Any]) -> None:
+        from ._module import Module
+
+        self.random = _core.default_generator().state
+        self.buffers = [
+            (buffer, buffer.__copy__())
+            for module in called
+            if isinstance(module, Module)
+            for buffer in module.buffers().values()
+        ]
+
+    def restore(self) -> None:
+        _core.default_generator().state = self.random
+        for buffer, value in self.buffers:
+            buffer[...] = value

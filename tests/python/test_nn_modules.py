@@ -204,6 +204,23 @@ def test_batch_norm_keeps_statistics_in_training_only() -> None:
     assert int(norm.num_batches_tracked) == 1
 
 
+def test_a_checkpointed_module_has_the_same_gradients_buffers_and_random_numbers() -> None:
+    x = lento.asarray(array(8, 3))
+
+    def results(wrap: Callable[[Any], Any]) -> list[bytes]:
+        lento.random.seed(4)
+        block = nn.Sequential(nn.Linear(3, 16), nn.BatchNorm(16), nn.Dropout(0.5), nn.Linear(16, 2))
+
+        def loss(block: Any, x: lento.Tensor) -> lento.Tensor:
+            return (wrap(block)(x) ** 2).sum() + lento.random.uniform(())
+
+        value, gradient = lento.value_and_grad(loss)(block, x)
+        found = [value, *gradient.parameters().values(), *block.buffers().values(), lento.random.uniform((2,))]
+        return [tensor.tobytes() for tensor in found]
+
+    assert results(lento.checkpoint) == results(lambda block: block)
+
+
 def test_dropout_draws_anew_and_stops_in_eval() -> None:
     dropout = nn.Dropout(0.5)
     x = lento.ones(1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -180,6 +181,19 @@ def test_learning_rates_of_all_kinds_compile_nothing(name: str) -> None:
         optimizer.lr = lr
         train(model, optimizer)
     assert (counts["plan.miss"], counts["kernel.compile"]) == (0, 0)
+
+
+def test_a_training_step_leaves_nothing_behind() -> None:
+    model = mlp()
+    optimizer = optim.Adam(model)
+    train(model, optimizer)
+    before = len(lento.live_tensors())
+    gc.disable()  # what only the collector frees would be a result of the step
+    try:
+        train(model, optimizer)
+        assert len(lento.live_tensors()) == before
+    finally:
+        gc.enable()
 
 
 # --- resuming ---
