@@ -41,9 +41,10 @@ Tensor from_array(const HostArray& array, std::optional<DType> dtype, Device dev
   return cast ? lento::astype(tensor, *dtype) : tensor;
 }
 
-/// True for arrays of other libraries that hand their memory over themselves.
+/// True for arrays of other libraries that hand their memory over themselves. It is asked for before the buffer
+/// protocol, which has no words for some dtypes.
 bool gives_memory(PyObject* object) {
-  if (is_numpy_array(object) || PyObject_CheckBuffer(object) || PyType_Check(object)) return false;
+  if (is_numpy_array(object) || PyType_Check(object)) return false;
   return PyObject_HasAttrString(object, "__dlpack__") != 0 && PyObject_HasAttrString(object, "__dlpack_device__") != 0;
 }
 

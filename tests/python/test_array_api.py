@@ -57,7 +57,7 @@ def check_signature(own: list[inspect.Parameter], standard: list[inspect.Paramet
         assert parameter.default is not inspect.Parameter.empty, f"{parameter} is needed and not of the standard"
 
 
-@pytest.mark.parametrize(("space", "name", "signature"), functions())
+@pytest.mark.parametrize(("space", "name", "signature"), list(functions()))
 def test_function(space: Any, name: str, signature: str) -> None:
     function = getattr(space, name)
     own = list(inspect.signature(function).parameters.values())
