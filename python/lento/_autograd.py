@@ -21,10 +21,14 @@ class _Followed:
 
     def __init__(self, arguments: Any) -> None:
         self.arguments = arguments
-        self.differentiation = _core._Differentiation()
         self.leaves = tree.leaves(arguments)
         self.where = [i for i, leaf in enumerate(self.leaves) if _differentiable(leaf)]
-        self.inputs = [self.differentiation.follow(self.leaves[i]) for i in self.where]
+        self.differentiation = _core._Differentiation()
+        try:
+            self.inputs = [self.differentiation.follow(self.leaves[i]) for i in self.where]
+        except BaseException:
+            self.differentiation.end()
+            raise
 
     def tree(self) -> Any:
         # Handles of their own: a function may change its arguments in place.
@@ -127,12 +131,12 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
         result = f(*followed.tree())
     finally:
         followed.differentiation.end()
-    outputs = tree.leaves(result)
+    # Handles of their own: the caller may change the results in place.
+    kept = tree.map(lambda leaf: leaf.__copy__() if isinstance(leaf, _core.Tensor) else leaf, result)
+    outputs = tree.leaves(kept)
 
     def pull(cotangents: Any) -> tuple[Any, ...]:
-        given = tree.leaves(cotangents)
-        if len(given) != len(outputs):
-            raise ValueError(f"vjp(): {len(given)} cotangents for {len(outputs)} results")
+        given = tree.leaves_like(kept, cotangents, "vjp(): the cotangents")
         pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
         return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
 
@@ -150,9 +154,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         result = f(*followed.tree())
     finally:
         followed.differentiation.end()
-    given = tree.leaves(list(tangents))
-    if len(given) != len(followed.leaves):
-        raise ValueError(f"jvp(): {len(given)} tangents for {len(followed.leaves)} primals")
+    given = tree.leaves_like(followed.arguments, list(tangents), "jvp(): the tangents")
     outputs = tree.leaves(result)
     where = [i for i, leaf in enumerate(outputs) if _differentiable(leaf)]
     pushed = followed.differentiation.push_forward(

@@ -57,6 +57,7 @@ class Optimizer:
     kept: tuple[str, ...] = ()
 
     def __init__(self, parameters: Any, lr: float | Schedule) -> None:
+        self._form = parameters
         self.parameters = _named(parameters)
         if not self.parameters:
             raise ValueError(f"{type(self).__name__}(): there is no floating tensor to train")
@@ -74,12 +75,11 @@ class Optimizer:
 
     def step(self, gradients: Any) -> None:
         """Updates the parameters with gradients of the same form."""
-        given = [leaf for leaf in tree.leaves(gradients) if leaf is not None]
-        if len(given) != len(self.parameters):
-            raise ValueError(
-                f"{type(self).__name__}.step(): {len(given)} gradients for {len(self.parameters)} parameters"
-            )
+        leaves = tree.leaves_like(self._form, gradients, f"{type(self).__name__}.step(): what is given as gradients")
+        given = [g for p, g in zip(tree.leaves(self._form), leaves, strict=True) if _trainable(p)]
         for (name, p), g in zip(self.parameters.items(), given, strict=True):
+            if not isinstance(g, Tensor):
+                raise TypeError(f"{type(self).__name__}.step(): the gradient of {name} is {g!r} instead of a tensor")
             if g.shape != p.shape:
                 raise ValueError(
                     f"{type(self).__name__}.step(): {name} has shape {p.shape}, but its gradient {g.shape}"

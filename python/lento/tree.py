@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _core
 
-__all__ = ["flatten", "leaves", "map", "register", "unflatten"]
+__all__ = ["flatten", "leaves", "leaves_like", "map", "register", "unflatten"]
 
 _Children = Callable[[Any], Iterable[Any]]
 _Rebuild = Callable[[Any, list[Any]], Any]
@@ -57,6 +56,28 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for child in node[0] for leaf in leaves(child)]
 
 
+def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tree") -> list[Any]:
+    """The leaves of ``other``, which has the form of ``tree``, in the order of ``tree``: entries of dicts are found by
+    their keys. ``what`` is what an error calls it."""
+    node = _node(tree)
+    if node is None:
+        if _node(other) is not None:
+            raise ValueError(f"{what} has a {type(other).__name__} where the first has {type(tree).__name__}")
+        return [other]
+    if isinstance(tree, dict):
+        if not isinstance(other, dict) or tree.keys() != other.keys():
+            found = sorted(str(key) for key in other) if isinstance(other, dict) else type(other).__name__
+            raise ValueError(f"{what} has {found} instead of the keys {sorted(str(key) for key in tree)}")
+        pairs = [(tree[key], other[key]) for key in tree]
+    else:
+        same = _node(other)
+        if same is None or isinstance(other, dict) or len(same[0]) != len(node[0]):
+            size = f"{len(same[0])} parts" if same is not None else type(other).__name__
+            raise ValueError(f"{what} has {size}, not {len(node[0])} parts")
+        pairs = list(zip(node[0], same[0], strict=True))
+    return [leaf for one, two in pairs for leaf in leaves_like(one, two, what)]
+
+
 def _rebuild(tree: Any, values: Iterable[Any]) -> Any:
     node = _node(tree)
     if node is None:
@@ -80,8 +101,6 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[Iterable[Any]], Any]]:
 
 
 def map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """A tree of ``f(leaf, …)`` over the leaves of one tree, or of several of the same form."""
-    columns = [leaves(tree), *(leaves(other) for other in others)]
-    if builtins.any(len(column) != len(columns[0]) for column in columns):
-        raise ValueError("map(): the trees have different numbers of leaves")
+    """A tree of ``f(leaf, …)`` over the leaves of one tree, or of several of the same form (dicts by their keys)."""
+    columns = [leaves(tree), *(leaves_like(tree, other, "map(): another tree") for other in others)]
     return unflatten(tree, [f(*items) for items in zip(*columns, strict=True)])

@@ -69,6 +69,18 @@ Ints ints_from(PyObject* tuple) {
   return result;
 }
 
+/// True when an array that is read-only is no view of memory that somebody may still write.
+bool nobody_writes(PyObject* array) {
+  PyRef owner = own(PyObject_GetAttrString(array, "base"));
+  while (is_numpy_array(owner.get())) {
+    const PyRef flags = own(PyObject_GetAttrString(owner.get(), "flags"));
+    const PyRef writeable = own(PyObject_GetAttrString(flags.get(), "writeable"));
+    if (writeable.get() != Py_False) return false;
+    owner = own(PyObject_GetAttrString(owner.get(), "base"));
+  }
+  return owner.get() == Py_None || PyBytes_Check(owner.get());
+}
+
 // NumPy's own description, because its buffer protocol refuses bfloat16.
 HostArray from_numpy(PyObject* object) {
   if (PyObject_HasAttrString(object, "mask") != 0 && PyObject_HasAttrString(object, "fill_value") != 0) {
@@ -86,7 +98,7 @@ HostArray from_numpy(PyObject* object) {
   array.strides =
       strides == nullptr || strides == Py_None ? contiguous_strides(array.shape, array.dtype) : ints_from(strides);
   array.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(PyTuple_GetItem(data, 0)));
-  array.read_only = PyTuple_GetItem(data, 1) == Py_True;
+  array.read_only = PyTuple_GetItem(data, 1) == Py_True && nobody_writes(object);
   const PyRef native = own(PyObject_GetAttrString(dtype.get(), "isnative"));
   array.swapped = native.get() == Py_False;
   // A NumPy scalar's interface points into a temporary array that the dictionary holds.
@@ -115,7 +127,9 @@ HostArray from_buffer(PyObject* object) {
   array.dtype = format->dtype;
   array.swapped = format->swapped;
   array.data = static_cast<const std::byte*>(buffer.buf);
-  array.read_only = buffer.readonly != 0;
+  // A read-only view may be one of memory that is written: only what can never be is known to stay.
+  array.read_only =
+      buffer.readonly != 0 && buffer.obj != nullptr && (PyBytes_Check(buffer.obj) || is_tensor(buffer.obj));
   for (int axis = 0; axis < buffer.ndim; ++axis) array.shape.push_back(buffer.shape[axis]);
   if (buffer.strides != nullptr) {
     for (int axis = 0; axis < buffer.ndim; ++axis) array.strides.push_back(buffer.strides[axis]);

@@ -42,7 +42,10 @@ const Tensor& find(const Tangents& tangents, const Tensor& x) {
 }  // namespace
 
 Differentiation::Differentiation() : log_(std::make_unique<Log>()) {}
-Differentiation::~Differentiation() = default;
+Differentiation::~Differentiation() {
+  // One that is dropped in another thread before its end stays in its own thread's list: better kept than dangling.
+  if (!log_->may_go()) (void)log_.release();
+}
 
 Tensor Differentiation::follow(const Tensor& x) {
   if (!is_floating(x.dtype()) && !is_complex(x.dtype())) {

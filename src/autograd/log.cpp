@@ -16,7 +16,11 @@ void Differentiation::Log::recorded(const RecordedOp& op) {
   const auto is_followed = [&](const RecordOperand& operand) {
     return operand.is_tensor() && followed_.contains(&operand.state());
   };
-  if (concealed_ > 0 || std::ranges::none_of(op.operands, is_followed)) return;
+  if (std::ranges::none_of(op.operands, is_followed)) return;
+  if (concealed_ > 0) {
+    check_concealed(op);
+    return;
+  }
   LoggedOp logged;
   logged.op = op.op;
   logged.attrs = op.attrs;
@@ -33,6 +37,23 @@ void Differentiation::Log::recorded(const RecordedOp& op) {
   }
   logged.results.assign(op.results.begin(), op.results.end());
   add(std::move(logged));
+}
+
+void Differentiation::Log::conceal(bool begin, std::span<const Tensor> inputs) {
+  if (begin && concealed_++ == 0) concealed_inputs_ = inputs;
+  if (!begin && --concealed_ == 0) concealed_inputs_ = {};
+}
+
+void Differentiation::Log::check_concealed(const RecordedOp& op) const {
+  for (const RecordOperand& operand : op.operands) {
+    if (!operand.is_tensor() || !followed_.contains(&operand.state())) continue;
+    const auto is_operand = [&](const Tensor& x) { return x.state() == &operand.state(); };
+    if (std::ranges::any_of(concealed_inputs_, is_operand)) continue;
+    fail<ValueError>(
+        "a function with custom_gradient or checkpoint uses a tensor that is being differentiated and is not one of "
+        "its "
+        "arguments, so its derivative would be lost; pass it as an argument, or use stop_gradient");
+  }
 }
 
 void Differentiation::Log::called(const CustomCall& call) {

@@ -33,7 +33,7 @@ class Differentiation::Log final : public Watcher {
  public:
   void recorded(const RecordedOp& op) override;
   void called(const CustomCall& call) override;
-  void conceal(bool begin) override { concealed_ += begin ? 1 : -1; }
+  void conceal(bool begin, std::span<const Tensor> inputs) override;
   void follow(const Tensor& x);
   bool follows(const Tensor& x) const { return followed_.contains(x.state()); }
   const std::vector<LoggedOp>& ops() const { return ops_; }
@@ -43,9 +43,12 @@ class Differentiation::Log final : public Watcher {
 
  private:
   void add(LoggedOp op);
+  /// Throws ValueError when a concealed op reads something followed that is no input.
+  void check_concealed(const RecordedOp& op) const;
 
   std::vector<LoggedOp> ops_;
   int concealed_ = 0;                                // not listening while above 0
+  std::span<const Tensor> concealed_inputs_;         // what may be used meanwhile of all that is followed
   std::vector<Tensor> inputs_;                       // kept, so that no other value gets their address
   std::unordered_set<const TensorState*> followed_;  // of inputs_ and of the results of ops_
 };

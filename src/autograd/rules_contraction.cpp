@@ -11,7 +11,11 @@ namespace {
 Tensor transposed(const Tensor& x) { return conjugated(matrix_transpose(x)); }
 
 /// (..., m, k) as (... * m, k).
-Tensor stacked(const Tensor& x) { return reshaped(x, {-1, x.shape().back()}); }
+Tensor stacked(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < x.shape().size(); ++i) rows *= x.shape()[i];
+  return reshaped(x, {rows, x.shape().back()});
+}
 
 }  // namespace
 

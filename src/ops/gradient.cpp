@@ -15,7 +15,7 @@ Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
 
 Tensor stop_gradient(const Tensor& x) {
   if (current_watcher == nullptr) return x;
-  const Concealed concealed;
+  const Concealed concealed({&x, 1});
   return renamed(x);
 }
 
@@ -24,7 +24,7 @@ std::vector<Tensor> custom_gradient(const TensorFunction& function, const Backwa
   if (current_watcher == nullptr) return function(inputs);
   CustomCall call{inputs, {}, std::make_shared<const BackwardFunction>(backward), call_context().source};
   {
-    const Concealed concealed;
+    const Concealed concealed(inputs);
     for (const Tensor& output : function(inputs)) call.outputs.push_back(renamed(output));
   }
   tell_watchers([&](Watcher& watcher) { watcher.called(call); });

@@ -15,12 +15,11 @@ void Watcher::stop() {
   unlink();
 }
 
+bool Watcher::may_go() const { return stopped_ || thread_ == &current_watcher; }
+
 void Watcher::unlink() noexcept {
   if (stopped_) return;
   stopped_ = true;
-  // In another thread there is nothing that could be done safely; stop() refused, and a destructor comes here only
-  // when the thread has ended or has stopped it.
-  if (thread_ != &current_watcher) return;
   for (Watcher** link = &current_watcher; *link != nullptr; link = &(*link)->outer_) {
     if (*link != this) continue;
     *link = outer_;

@@ -45,12 +45,13 @@ class Watcher {
 
   virtual void recorded(const RecordedOp& op) = 0;
   virtual void called(const CustomCall&) {}
-  /// What is recorded from now on is (is no longer) no part of any derivative. Nests.
-  virtual void conceal(bool /*begin*/) {}
+  /// What is recorded from now on is (is no longer) no part of any derivative but by these inputs. Nests.
+  virtual void conceal(bool /*begin*/, std::span<const Tensor> /*inputs*/) {}
 
   /// Ends the watch; may be called twice, and in any order. Throws ValueError in another thread.
   void stop();
-  bool stopped() const { return stopped_; }
+  /// False while it is in the list of another thread, which then must not lose it.
+  bool may_go() const;
   Watcher* outer() const { return outer_; }
 
  protected:
@@ -76,14 +77,17 @@ void tell_watchers(const Tell& tell) {
 /// While it lives, what is recorded is no part of the derivatives that those who watch now may take.
 class Concealed {
  public:
-  Concealed() {
-    tell_watchers([](Watcher& watcher) { watcher.conceal(true); });
+  explicit Concealed(std::span<const Tensor> inputs) : inputs_(inputs) {
+    tell_watchers([&](Watcher& watcher) { watcher.conceal(true, inputs_); });
   }
   ~Concealed() {
-    tell_watchers([](Watcher& watcher) { watcher.conceal(false); });
+    tell_watchers([&](Watcher& watcher) { watcher.conceal(false, inputs_); });
   }
   Concealed(const Concealed&) = delete;
   Concealed& operator=(const Concealed&) = delete;
+
+ private:
+  std::span<const Tensor> inputs_;
 };
 
 }  // namespace lento

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import lento
@@ -219,6 +221,45 @@ def test_checkpoint_computes_twice() -> None:
     assert lento.dump([value, gradient]).count("sin") == 2
 
 
+def test_what_a_concealed_function_captures_is_refused() -> None:
+    """Its derivative would be lost without a word."""
+    w = t(2)
+    for concealed in (
+        lambda f: lento.checkpoint(f),
+        lambda f: lento.custom_gradient(f, lambda xs, ys, gs: [gs[0]]),
+    ):
+        with pytest.raises(ValueError, match="not one of its arguments"):
+            lento.grad(lambda w, concealed=concealed: concealed(lambda x: x * w)(t(3)).sum())(w)
+        # A constant is no trouble, nor is what is marked as one.
+        lento.grad(lambda x, concealed=concealed: concealed(lambda x: x * w)(x).sum())(t(3))
+        lento.grad(lambda w, concealed=concealed: concealed(lambda x: x * lento.stop_gradient(w))(w).sum())(w)
+
+
+def test_results_changed_in_place_do_not_change_the_pull() -> None:
+    y, pull = lento.vjp(lambda x: x * x, t(1, 2))
+    y += 1
+    np.testing.assert_array_equal(pull(t(1, 1))[0].numpy(), [2, 4])
+
+
+def test_dicts_are_matched_by_their_keys() -> None:
+    assert lento.tree.map(lambda a, b: a - b, {"a": 5, "b": 7}, {"b": 1, "a": 2}) == {"a": 3, "b": 6}
+    _, tangent = lento.jvp(lambda p: p["a"] * 10 + p["b"], ({"a": t(1), "b": t(2)},), ({"b": t(0), "a": t(1)},))
+    np.testing.assert_array_equal(tangent.numpy(), [10])
+    _, pull = lento.vjp(lambda x: {"a": x * 10, "b": x}, t(1))
+    np.testing.assert_array_equal(pull({"b": t(0), "a": t(1)})[0].numpy(), [10])
+    for wrong in ({"a": 1}, {"a": 1, "c": 2}, [1, 2], 3):
+        with pytest.raises(ValueError, match="keys"):
+            lento.tree.map(lambda a, b: a, {"a": 5, "b": 7}, wrong)
+    with pytest.raises(ValueError, match="parts"):
+        lento.tree.map(lambda a, b: a, [1, 2], [1])
+
+
+def test_products_of_nothing() -> None:
+    for left, right in [((2, 3, 0), (0, 5)), ((2, 3, 4), (4, 0)), ((3, 0), (2, 0, 5)), ((2, 3, 0), (0,))]:
+        gradients = lento.grad(lambda a, b: (a @ b).sum(), (0, 1))(lento.ones(left), lento.ones(right))
+        assert [g.shape for g in gradients] == [left, right]
+
+
 # --- complex numbers: PyTorch's convention ---
 
 
@@ -258,6 +299,24 @@ def test_wrong_use() -> None:
         lento.grad(lambda x: 1 / 0)(t(1))
     # Nothing is left behind by a function that raised.
     np.testing.assert_array_equal(lento.grad(lambda x: (x * x).sum())(t(3)).numpy(), [6])
+
+
+def test_a_transform_that_fails_in_another_thread_leaves_nothing_behind() -> None:
+    def fail() -> None:
+        endless: list[Any] = [t(1)]
+        endless.append(endless)
+        lento.grad(lambda p: p[0].sum())(endless)
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(RecursionError):
+            pool.submit(fail).result()
+        gc.collect()
+        assert pool.submit(lambda: float((t(1, 2) + 1).sum())).result() == 5
+        # One that is dropped here, before its end there.
+        kept = [pool.submit(lento._core._Differentiation).result()]
+        kept.clear()
+        gc.collect()
+        assert pool.submit(lambda: float((t(1, 2) + 1).sum())).result() == 5
 
 
 # --- the engine ---

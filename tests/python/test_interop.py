@@ -362,3 +362,14 @@ def test_shapes_and_axes_may_be_given_one_by_one() -> None:
     assert [y.shape for y in lento.broadcast_arrays(x, lento.zeros((4,)))] == [(2, 3, 4)] * 2
     with pytest.raises(TypeError):
         x.reshape(6, "4")
+
+
+def test_x2_read_only_views_of_what_is_written_are_copied() -> None:
+    a = np.zeros(3, np.float32)
+    fixed = a[:]
+    fixed.flags.writeable = False
+    for view in (fixed, np.broadcast_to(a, (3,)), memoryview(a).toreadonly(), memoryview(bytearray(12)).toreadonly()):
+        x = lento.asarray(view)
+        a[0] = 9
+        assert x.tolist()[0] == 0
+        a[0] = 0

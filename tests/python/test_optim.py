@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_an_error() -> None:
         optim.SGD([w, w], 0.1)
     with pytest.raises(ValueError, match=r"SGD\(\): nesterov needs a momentum"):
         optim.SGD([w], 0.1, nesterov=True)
-    with pytest.raises(ValueError, match=r"SGD.step\(\): 2 gradients for 1 parameters"):
+    with pytest.raises(ValueError, match=r"SGD.step\(\): what is given as gradients has 2 parts, not 1"):
         optim.SGD([w], 0.1).step([w, w])
     with pytest.raises(ValueError, match=r"SGD.step\(\): 0 has shape \(2,\), but its gradient \(3,\)"):
         optim.SGD([w], 0.1).step([lento.ones(3)])
@@ -272,3 +272,13 @@ def test_clipping_agrees_with_torch() -> None:
     np.testing.assert_allclose(float(norm), expected, rtol=1e-6)
     for p, g in zip(parameters, clipped, strict=True):
         np.testing.assert_allclose(g.numpy(), p.grad.numpy(), rtol=1e-6)
+
+
+def test_gradients_are_matched_by_their_keys() -> None:
+    parameters = {"a": lento.zeros(1), "b": lento.zeros(1)}
+    optim.SGD(parameters, lr=1.0).step({"b": lento.ones(1), "a": lento.zeros(1)})
+    assert [float(parameters[name][0]) for name in "ab"] == [0, -1]
+    with pytest.raises(ValueError, match="keys"):
+        optim.SGD(parameters, lr=1.0).step({"b": lento.ones(1)})
+    with pytest.raises(TypeError, match="instead of a tensor"):
+        optim.SGD(parameters, lr=1.0).step({"a": 3.0, "b": lento.ones(1)})
