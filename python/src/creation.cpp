@@ -30,7 +30,7 @@ Tensor from_tensor(const Tensor& tensor, std::optional<DType> dtype, Device devi
 
 Tensor from_array(const HostArray& array, std::optional<DType> dtype, Device device, std::optional<bool> copy) {
   const bool cast = dtype && *dtype != array.dtype;
-  const bool can_share = array.contiguous() && array.bytes() != 0 && in_host_memory(device);
+  const bool can_share = array.shareable() && in_host_memory(device);
   if (copy == false && (cast || (!can_share && array.bytes() != 0))) {
     raise(PyExc_ValueError,
           "asarray(): copy=False needs memory that is row-major, aligned and of the dtype, and a device that uses host "

@@ -293,7 +293,7 @@ Tensor from_dlpack(PyObject* object, std::optional<Device> device, std::optional
     raise(PyExc_BufferError, "from_dlpack(): %s gave memory that is not the host's", Py_TYPE(object)->tp_name);
   }
   const HostArray array = host_array_of(taken.array);
-  const bool can_share = array.contiguous() && in_host_memory(target) && array.bytes() != 0;
+  const bool can_share = array.shareable() && in_host_memory(target);
   if (copy == false && !can_share && array.bytes() != 0) {
     raise(PyExc_BufferError,
           "from_dlpack(): copy=False needs memory that is row-major and aligned, and a device that uses host memory");

@@ -296,6 +296,12 @@ bool HostArray::contiguous() const {
   return reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) == 0;
 }
 
+bool HostArray::shareable() const {
+  if (!contiguous() || bytes() == 0) return false;
+  const auto plain = [](std::byte byte) { return byte <= std::byte{1}; };
+  return dtype != DType::bool_ || std::all_of(data, data + bytes(), plain);
+}
+
 void HostArray::copy_to(void* destination) const {
   if (element_count(shape) == 0) return;
   auto* to = static_cast<std::byte*>(destination);

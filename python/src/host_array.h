@@ -23,6 +23,8 @@ struct HostArray {
   PyRef owner;  ///< keeps `data` valid
 
   bool contiguous() const;
+  /// Contiguous, and something at all; bools have no bytes but 0 and 1.
+  bool shareable() const;
   std::size_t bytes() const { return static_cast<std::size_t>(element_count(shape)) * size_of(dtype); }
   /// Writes the elements in row-major order and native byte order.
   void copy_to(void* destination) const;

@@ -54,6 +54,12 @@ void wait_for_all(const std::vector<Launched>& runs) {
   if (first) first->raise();
 }
 
+/// Other libraries take every byte but 0 for true; here there are only 0 and 1.
+bool are_plain_bools(const void* data, std::size_t count) {
+  const auto* first = static_cast<const std::uint8_t*>(data);
+  return std::all_of(first, first + count, [](std::uint8_t byte) { return byte <= 1; });
+}
+
 }  // namespace
 
 void eval(const std::vector<Tensor>& tensors, std::source_location site) {
@@ -97,6 +103,12 @@ void wait(const std::vector<Device>& which) {
 
 Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device) {
   const std::size_t bytes = checked_bytes(dtype, shape);
+  if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) {
+    std::vector<std::uint8_t> plain(bytes);
+    const auto* first = static_cast<const std::uint8_t*>(data);
+    std::transform(first, first + bytes, plain.begin(), [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
+    return from_host(plain.data(), dtype, shape, device);
+  }
   Backend& backend = backend_of(device.id());
   BufferRef buffer = backend.allocate(bytes, device.id());
   {
@@ -114,6 +126,9 @@ Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::share
     fail<DeviceError>("{} cannot use host memory; copy it with from_host", device.to_string());
   if (reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) != 0) {
     fail<ValueError>("memory that is not aligned to its elements cannot be shared; copy it with from_host");
+  }
+  if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) {
+    fail<ValueError>("bools with bytes other than 0 and 1 cannot be shared; copy them with from_host");
   }
   auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
   const auto let_go = [](void*, std::size_t, void* held) { delete static_cast<std::shared_ptr<const void>*>(held); };

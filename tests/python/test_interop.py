@@ -373,3 +373,17 @@ def test_x2_read_only_views_of_what_is_written_are_copied() -> None:
         a[0] = 9
         assert x.tolist()[0] == 0
         a[0] = 0
+
+
+def test_x2_bools_of_other_bytes_are_true() -> None:
+    raw = np.array([0, 1, 2, 255, 0, 128], np.uint8)
+    for readonly in (False, True):
+        a = raw.copy().view(np.bool_)
+        a.flags.writeable = not readonly
+        for x in (lento.asarray(a), lento.from_dlpack(a) if not readonly else lento.asarray(a[::1])):
+            assert x.tolist() == [False, True, True, True, False, True]
+            assert [i.tolist() for i in lento.nonzero(x)] == [[1, 2, 3, 5]]
+            assert int(x.sum()) == 4
+            assert lento.argsort(x, stable=True).tolist() == [0, 4, 1, 2, 3, 5]
+    with pytest.raises(ValueError, match="copy=False"):
+        lento.asarray(raw.view(np.bool_), copy=False)
