@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 from typing import Any
 
@@ -186,36 +185,6 @@ def test_sources_of_endlessly_generated_code_are_bounded() -> None:
     assert "generated9999.py:50" in lento.dump(kept[1])
     text = lento.dump(kept[0])
     assert "generated" not in text or "generated0.py:1" in text
-
-
-def test_the_gil_is_released_while_computing() -> None:
-    """Another thread runs Python while a long evaluation is under way."""
-    x = lento.ones((200, 200))
-    for _ in range(30):
-        x = x @ x * 0.005
-    ticks = 0
-    stop = threading.Event()
-
-    def tick() -> None:
-        nonlocal ticks
-        while not stop.is_set():
-            ticks += 1
-            time.sleep(0)  # hands the GIL over, if somebody wants it
-
-    thread = threading.Thread(target=tick)
-    old = sys.getswitchinterval()
-    # A thread that holds the GIL would not be asked to give it up for a minute.
-    sys.setswitchinterval(60)
-    try:
-        thread.start()
-        before = ticks
-        lento.eval(x)
-        during = ticks - before
-    finally:
-        sys.setswitchinterval(old)
-        stop.set()
-        thread.join()
-    assert during > 0
 
 
 def test_handles_may_be_rebound_while_another_thread_reads() -> None:
