@@ -44,7 +44,9 @@ const Tensor& find(const Tangents& tangents, const Tensor& x) {
 Differentiation::Differentiation() : log_(std::make_unique<Log>()) {}
 Differentiation::~Differentiation() {
   // One that is dropped in another thread before its end stays in its own thread's list: better kept than dangling.
-  if (!log_->may_go()) (void)log_.release();
+  if (!log_->may_go()) {
+    [[maybe_unused]] const Log* kept = log_.release();
+  }
 }
 
 Tensor Differentiation::follow(const Tensor& x) {

@@ -35,7 +35,7 @@ Tensor base(const Access& at, const Tensor& grad, const Tensor& x, const Tensor&
 
 Tensor written(const Access& at, const Tensor& grad, const Tensor& x, const Tensor& value, const Tensor& result,
                std::string_view mode) {
-  const Tensor here = at.read(grad);
+  Tensor here = at.read(grad);
   if (mode == "add") return here;
   if (mode == "set") {
     // The last of several values for one place won: the one whose number is found there.
