@@ -167,8 +167,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 
 def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
-    """``f`` with a derivative of its own: ``backward(inputs, outputs, cotangents)`` gives a list of cotangents of the
-    inputs, each a list of tensors.
+    """``f`` with a derivative of its own: ``backward(inputs, outputs, cotangents)`` gives the cotangents of
+    the inputs. All four are lists of tensors; None stands for a cotangent of zeros.
 
         >>> clipped = lento.custom_gradient(lambda x: x, lambda xs, ys, gs: [lento.clip(gs[0], -1, 1)])
         >>> lento.grad(lambda x: clipped(x) * 10)(lento.asarray(1.0))

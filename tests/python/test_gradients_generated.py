@@ -141,8 +141,8 @@ def test_derivatives_agree_with_finite_differences(name: str) -> None:
             warnings.simplefilter("ignore", RuntimeWarning)
             try:
                 found = slopes(call)
-            except ValueError:
-                if name not in PARTLY:
+            except ValueError as error:
+                if name not in PARTLY or "derivative" not in str(error):
                     raise
                 continue
         if found is None:
