@@ -36,9 +36,9 @@ test-cpp: build
 test-python: build
 	@$(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
 
-test-peers: build ## compare with PyTorch, in an environment of its own (large download)
+test-peers: build ## compare with PyTorch, try libraries that take arrays, in an environment of its own (large download)
 	@scripts/setup-peers
-	@$(PACKAGE) .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
+	@$(PACKAGE) SCIPY_ARRAY_API=1 .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
 
 test-array-api: build ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
 	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
