@@ -148,6 +148,9 @@ def test_a_list_of_numbers_stays_a_list_of_tensors() -> None:
     list of what it gets, as isin and Categorical do, equal numbers are not found. np.asarray(x) is what it wants."""
     x = pending(X)
     assert pd.Series(list(x[:3])).dtype == object
+    assert not SERIES.isin(x).all()
+    with pytest.raises(ValueError, match="must be unique"):
+        pd.Categorical(pending(KEYS))
     with counted_syncs() as syncs:
         series = pd.Series(lento.stack([x[0], x[1]]))
         found = SERIES.isin(np.asarray(x[:10]))

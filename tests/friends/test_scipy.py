@@ -216,3 +216,9 @@ def test_rbf_interpolator_needs_a_method_of_numpy() -> None:
     """It calls view(float), which SciPy's own comment says is not in the standard."""
     with pytest.raises(AttributeError, match="view"):
         call_with_tensors(lambda matrix: interpolate.RBFInterpolator(matrix, matrix[:, 0]), DATA)
+
+    def with_arrays(matrix: Any) -> Any:
+        array = np.asarray(matrix)
+        return interpolate.RBFInterpolator(array, array[:, 0])(array)
+
+    check(with_arrays, DATA)
