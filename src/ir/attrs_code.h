@@ -42,7 +42,8 @@ class AttrsWriter {
   Ints values_;
 };
 
-/// Reads in the same order. Attributes may come from a graph that was parsed, so lengths are checked.
+/// Reads in the same order. Attributes may come from a graph that was parsed, so lengths and dtypes are checked (dtypes
+/// index tables; verify.h knows the words of every other enumeration).
 class AttrsReader {
  public:
   explicit AttrsReader(std::span<const std::int64_t> values) : rest_(values) {}
@@ -55,6 +56,11 @@ class AttrsReader {
     if (length < 0 || static_cast<std::size_t>(length) > rest_.size()) too_short();
     list = Ints(rest_.first(static_cast<std::size_t>(length)));
     rest_ = rest_.subspan(static_cast<std::size_t>(length));
+  }
+  void get(DType& value) {
+    const std::int64_t code = next();
+    if (code < 0 || code >= kDTypeCount) fail<BackendError>("there is no dtype of the number {}", code);
+    value = static_cast<DType>(code);
   }
   template <class E>
     requires std::is_enum_v<E>
