@@ -17,3 +17,4 @@
 #include <lento/tensor.h>
 #include <lento/threads.h>
 #include <lento/version.h>
+#include <lento/vmap.h>

@@ -70,6 +70,9 @@ from ._autograd import (
     value_and_grad as value_and_grad,
     vjp as vjp,
 )
+from ._vmap import (
+    vmap as vmap,
+)
 from ._closures import (
     add_step_closure as add_step_closure,
 )

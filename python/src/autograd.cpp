@@ -7,6 +7,7 @@
 
 #include <lento/autograd.h>
 #include <lento/ops.gen.h>
+#include <lento/vmap.h>
 
 #include <nanobind/stl/vector.h>
 
@@ -64,6 +65,21 @@ nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, 
                                    tensors_in(tangents, "tangents")));
 }
 
+const Tensor& tensor_in(const nb::object& x, const char* what) {
+  if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "vmap: %s must be tensors, not %s", what, Py_TYPE(x.ptr())->tp_name);
+  return tensor_of(x.ptr());
+}
+
+nb::object enter(Batching& self, const nb::object& x, std::int64_t axis) {
+  const PythonSourceScope source;
+  return nb::steal(wrap(self.enter(tensor_in(x, "arguments"), axis)));
+}
+
+nb::object leave(Batching& self, const nb::object& y, std::int64_t axis) {
+  const PythonSourceScope source;
+  return nb::steal(wrap(self.leave(tensor_in(y, "results"), axis)));
+}
+
 nb::object stopped(const nb::object& x) {
   if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "stop_gradient() takes a tensor, not %s", Py_TYPE(x.ptr())->tp_name);
   const PythonSourceScope source;
@@ -101,6 +117,11 @@ void bind_autograd(nb::module_& module) {
       .def("end", &Differentiation::end)
       .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents").none(), nb::arg("inputs"))
       .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));
+  nb::class_<Batching>(module, "_Batching")
+      .def(nb::init<std::int64_t>(), nb::arg("size"))
+      .def("enter", &enter, nb::arg("x"), nb::arg("axis"))
+      .def("end", &Batching::end)
+      .def("leave", &leave, nb::arg("y"), nb::arg("axis"));
   module.def("stop_gradient", &stopped, nb::arg("x"),
              "x as a constant: derivatives do not pass.\n\n"
              "    >>> lento.grad(lambda x: x * lento.stop_gradient(x))(lento.asarray(3.0))\n"

@@ -12,15 +12,7 @@ bool differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype
 
 }  // namespace
 
-void Differentiation::Log::recorded(const RecordedOp& op) {
-  const auto is_followed = [&](const RecordOperand& operand) {
-    return operand.is_tensor() && followed_.contains(&operand.state());
-  };
-  if (std::ranges::none_of(op.operands, is_followed)) return;
-  if (concealed_ > 0) {
-    check_concealed(op);
-    return;
-  }
+LoggedOp copy_of(const RecordedOp& op) {
   LoggedOp logged;
   logged.op = op.op;
   logged.attrs = op.attrs;
@@ -30,12 +22,26 @@ void Differentiation::Log::recorded(const RecordedOp& op) {
     if (operand.is_tensor()) {
       TensorState& state = operand.state();
       state.refs.fetch_add(1, std::memory_order_relaxed);
-      logged.operands.push_back({Tensor::adopt(&state), {}, state.dtype, followed_.contains(&state)});
+      logged.operands.push_back({Tensor::adopt(&state), {}, state.dtype, false});
     } else {
       logged.operands.push_back({{}, operand.value(), operand.dtype(), false});
     }
   }
   logged.results.assign(op.results.begin(), op.results.end());
+  return logged;
+}
+
+void Differentiation::Log::recorded(const RecordedOp& op) {
+  const auto is_followed = [&](const RecordOperand& operand) {
+    return operand.is_tensor() && followed_.contains(&operand.state());
+  };
+  if (std::ranges::none_of(op.operands, is_followed)) return;
+  if (concealed_ > 0) {
+    check_concealed(op);
+    return;
+  }
+  LoggedOp logged = copy_of(op);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) logged.operands[i].followed = is_followed(op.operands[i]);
   add(std::move(logged));
 }
 

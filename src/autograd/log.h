@@ -29,6 +29,9 @@ struct LoggedOp {
   std::shared_ptr<const CustomCall::Backward> custom;  // null: the rule of `op`
 };
 
+/// What was told, with handles of its own.
+LoggedOp copy_of(const RecordedOp& op);
+
 class Differentiation::Log final : public Watcher {
  public:
   void recorded(const RecordedOp& op) override;

@@ -16,6 +16,7 @@
 #include "ir/tape.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
+#include "tensor/watch.h"
 
 #include <algorithm>
 #include <optional>
@@ -299,6 +300,7 @@ CompletionRef evaluate_all(Tape& tape, AfterLaunch next) {
 }
 
 const void* read_value(TensorState& state) {
+  tell_watchers([&](Watcher& watcher) { watcher.reading(state); });
   const bool in_closure = inside_closure();
   if (state.pending()) {
     if (!in_closure) {

@@ -45,6 +45,8 @@ class Watcher {
 
   virtual void recorded(const RecordedOp& op) = 0;
   virtual void called(const CustomCall&) {}
+  /// A value is about to be read on the host; may throw to refuse.
+  virtual void reading(const TensorState&) {}
   /// What is recorded from now on is (is no longer) no part of any derivative but by these inputs. Nests.
   virtual void conceal(bool /*begin*/, std::span<const Tensor> /*inputs*/) {}
 

@@ -106,9 +106,7 @@ void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
   w.add("}");
 }
 
-}  // namespace
-
-void emit_autograd(const Catalogue& catalogue, Files& files) {
+std::string derivatives(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header("The derivative of each primitive that has one (autograd/rule.h)."));
   w.add(
@@ -141,7 +139,41 @@ void emit_autograd(const Catalogue& catalogue, Files& files) {
   w.add("}");
   w.line();
   w.add("}  // namespace lento");
-  files["autograd/vjp.gen.cpp"] = w.text();
+  return w.text();
+}
+
+std::string batch_rules(const Catalogue& catalogue) {
+  Writer w;
+  w.add(file_header("How each primitive is repeated for a batch of examples (autograd/batch_rule.h)."));
+  w.add("#include \"autograd/batch_rule.h\"");
+  w.line();
+  w.add("namespace lento {");
+  w.line();
+  w.add("BatchRule batch_rule(Op op) {");
+  w.indent();
+  w.add("switch (op) {");
+  w.indent();
+  for (const Entry* entry : catalogue.primitives()) {
+    if (!entry->elementwise() && entry->batch.empty()) continue;
+    w.line("case Op::{}:", cpp_identifier(entry->name));
+    w.line("  return BatchRule::{};", entry->elementwise() ? "align" : entry->batch);
+  }
+  w.add("default:");
+  w.add("  return BatchRule::each;");
+  w.dedent();
+  w.add("}");
+  w.dedent();
+  w.add("}");
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
+}  // namespace
+
+void emit_autograd(const Catalogue& catalogue, Files& files) {
+  files["autograd/vjp.gen.cpp"] = derivatives(catalogue);
+  files["autograd/batch.gen.cpp"] = batch_rules(catalogue);
 }
 
 }  // namespace lento::opgen

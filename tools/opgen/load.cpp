@@ -52,6 +52,7 @@ class Loader : YamlFile {
         {"method", &Loader::read_method},
         {"operator", &Loader::read_operator},
         {"aliases", &Loader::read_aliases},
+        {"batch", &Loader::read_batch},
         {"vjp", &Loader::read_vjp},
         {"hidden", &Loader::read_hidden},
         {"samples", &Loader::read_samples},
@@ -132,6 +133,17 @@ class Loader : YamlFile {
       return;
     }
     entry_.family = family->value;
+  }
+
+  void read_batch(const YAML::Node& node) {
+    const auto batch = scalar(node, "batch");
+    if (!batch) return;
+    if (std::find(kBatchRules.begin(), kBatchRules.end(), batch->value) == kBatchRules.end()) {
+      diagnostics_.error(batch->at,
+                         fmt::format("unknown batch rule '{}'{}", batch->value, suggestion(batch->value, kBatchRules)));
+      return;
+    }
+    entry_.batch = batch->value;
   }
 
   void read_args(const YAML::Node& node) {

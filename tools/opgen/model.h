@@ -97,6 +97,7 @@ struct Entry {
   std::string operator_text;
   std::vector<Text> aliases;
   std::vector<std::pair<Text, Text>> vjp;  ///< argument or comma-separated arguments → expression
+  std::string batch;  ///< how it is repeated for a batch: see autograd/batch_rule.h; elementwise ops have none
   bool hidden = false;
   Json samples;  ///< null when there are none
   Position samples_at;
@@ -139,6 +140,7 @@ extern const std::vector<std::string> kDtypes;
 /// Dtype classes and the sets they stand for.
 extern const std::vector<std::pair<std::string, unsigned>> kDtypeClasses;
 extern const std::vector<std::string> kFamilies;
+extern const std::vector<std::string> kBatchRules;
 extern const std::vector<std::string> kNamespaces;
 
 /// The set a class or dtype name stands for; 0 when it is neither.

@@ -1,0 +1,43 @@
+// vmap: a function of one example, applied to many at once. The function runs once, on a tensor that stands for all
+// examples; what it records is then repeated with a batch axis, op by op.
+#pragma once
+
+#include <lento/autograd.h>
+#include <lento/export.h>
+#include <lento/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace lento {
+
+/// What `vmap` is made of: follows what the calling thread computes from single examples.
+class LENTO_API Batching {
+ public:
+  /// `size` examples. Throws ValueError unless there is at least one.
+  explicit Batching(std::int64_t size);
+  ~Batching();
+  Batching(const Batching&) = delete;
+  Batching& operator=(const Batching&) = delete;
+
+  /// One example along `axis` of `x`, which stands for all of them. Reading it, or what is computed from it, is a
+  /// ValueError until end().
+  Tensor enter(const Tensor& x, std::int64_t axis);
+  /// Stops following.
+  void end();
+  /// The results of all examples for the result of one, along a new `axis`.
+  Tensor leave(const Tensor& y, std::int64_t axis);
+
+ private:
+  class Log;
+  std::unique_ptr<Log> log_;
+};
+
+/// `function` over all examples: along `in_axes[i]` of input i (nullopt: the same for all), which must be equally long;
+/// results get the axis `out_axis`.
+LENTO_API std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                                   const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis = 0);
+
+}  // namespace lento

@@ -1,0 +1,220 @@
+#include "autograd/batch_rule.h"
+
+#include "ir/attr_list.h"
+#include "ir/infer.gen.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+
+namespace lento {
+
+namespace {
+
+using composite::reshaped;
+
+/// The op recorded once more, with other operands and attributes.
+std::vector<Tensor> record_again(Op op, std::span<const RecordOperand> operands, AttrsId attrs) {
+  std::vector<Meta> tensors;
+  for (const RecordOperand& operand : operands) {
+    if (operand.is_tensor()) tensors.push_back({operand.state().dtype, shape_of(operand.state().shape)});
+  }
+  std::vector<Meta> results(info(op).result_count);
+  if (info(op).elementwise()) {
+    results[0] = infer_elementwise(*info(op).rule, tensors);
+  } else {
+    attrs = infer_node(op, tensors, attrs, results);
+  }
+  return record_multi(op, results, operands, attrs);
+}
+
+class Repeat {
+ public:
+  Repeat(const LoggedOp& op, std::span<const BatchedOperand> operands, std::int64_t size)
+      : op_(op), operands_(operands), size_(size) {}
+
+  std::vector<Tensor> run() {
+    switch (batch_rule(op_.op)) {
+      case BatchRule::align:
+        return align();
+      case BatchRule::shift:
+        return shift();
+      case BatchRule::leading:
+        return with([&](std::size_t i) { return for_all(i); }, op_.attrs);
+      case BatchRule::product:
+        return product();
+      case BatchRule::merge:
+        return merge();
+      case BatchRule::index:
+        return index();
+      case BatchRule::take:
+        return take();
+      case BatchRule::search:
+        return operands_[0].batched() ? each() : with([&](std::size_t i) { return plain(i); }, op_.attrs);
+      case BatchRule::each:
+        return each();
+    }
+    return each();
+  }
+
+ private:
+  const Tensor& one(std::size_t i) const { return operands_[i].one.tensor; }
+  bool is_number(std::size_t i) const { return !one(i).defined(); }
+  /// The operand as it is: with a batch axis when it has one.
+  const Tensor& plain(std::size_t i) const { return operands_[i].batched() ? operands_[i].all : one(i); }
+
+  /// The operand with a batch axis in any case.
+  Tensor for_all(std::size_t i) const {
+    if (operands_[i].batched()) return operands_[i].all;
+    Shape shape = one(i).shape();
+    shape.insert(shape.begin(), size_);
+    return broadcast_to(one(i), shape);
+  }
+
+  /// A batched operand with axes of length 1 behind the batch axis, so that one example has `rank` axes.
+  Tensor padded(const Tensor& all, std::int64_t rank) const {
+    if (all.rank() - 1 >= rank) return all;
+    Shape shape = all.shape();
+    shape.insert(shape.begin() + 1, static_cast<std::size_t>(rank - (all.rank() - 1)), 1);
+    return reshaped(all, shape);
+  }
+
+  template <class Choose>
+  std::vector<Tensor> with(const Choose& choose, AttrsId attrs) const {
+    std::vector<Tensor> kept;
+    kept.reserve(operands_.size());
+    std::vector<RecordOperand> operands;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (is_number(i)) {
+        operands.push_back(RecordOperand::number(operands_[i].one.number, operands_[i].one.dtype));
+      } else {
+        operands.emplace_back(kept.emplace_back(choose(i)));
+      }
+    }
+    return record_again(op_.op, operands, attrs);
+  }
+
+  std::vector<Tensor> align() const {
+    const std::int64_t rank = op_.results[0].rank();
+    return with([&](std::size_t i) { return operands_[i].batched() ? padded(operands_[i].all, rank) : one(i); },
+                op_.attrs);
+  }
+
+  std::vector<Tensor> shift() const {
+    const bool broadcasts = op_.op == Op::broadcast_to;
+    const std::int64_t rank = op_.results[0].rank();
+    return with([&](std::size_t i) { return broadcasts ? padded(for_all(i), rank) : for_all(i); }, shifted_attrs());
+  }
+
+  /// Attributes for operands with one more axis in front. Their names say what they are.
+  AttrsId shifted_attrs() const {
+    std::vector<Attribute> attributes;
+    split_attributes(op_.op, attrs_of(op_.attrs), attributes);
+    std::vector<std::int64_t> encoded;
+    std::vector<std::int64_t> values;
+    for (Attribute& attribute : attributes) {
+      const std::string_view name = attribute.arg->name;
+      values.assign(attribute.values.begin(), attribute.values.end());
+      if (name == "axis" || name == "axes") {
+        for (std::int64_t& axis : values) ++axis;
+      }
+      if (op_.op == Op::permute_dims || name == "low" || name == "high") values.insert(values.begin(), 0);
+      if (name == "shape") values.insert(values.begin(), size_);
+      attribute.values = values;
+      encode_attribute(attribute, encoded);
+    }
+    return intern_attrs(encoded);
+  }
+
+  std::vector<Tensor> product() const {
+    const std::int64_t rank = std::max(one(0).rank(), one(1).rank());
+    return with([&](std::size_t i) { return operands_[i].batched() ? padded(operands_[i].all, rank) : one(i); },
+                op_.attrs);
+  }
+
+  std::vector<Tensor> merge() const {
+    const bool first_alone = std::all_of(operands_.begin() + 1, operands_.end(),
+                                         [](const BatchedOperand& operand) { return !operand.batched(); });
+    if (!first_alone) return each();
+    Shape merged = one(0).shape();
+    merged[0] *= size_;
+    std::vector<Tensor> results =
+        with([&](std::size_t i) { return i == 0 ? reshaped(operands_[0].all, merged) : one(i); }, op_.attrs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Shape apart = op_.results[i].shape();
+      apart.insert(apart.begin(), size_);
+      results[i] = reshaped(results[i], apart);
+    }
+    return results;
+  }
+
+  /// gather_nd(x, indices…) and scatter_nd(x, value, indices…): one index more, which counts the examples.
+  std::vector<Tensor> index() const {
+    const std::size_t first = op_.op == Op::gather_nd ? 1 : 2;
+    std::vector<Tensor> kept;
+    for (std::size_t i = 0; i < first; ++i) kept.push_back(for_all(i));
+    std::int64_t rank = 0;
+    for (std::size_t i = first; i < operands_.size(); ++i) rank = std::max(rank, one(i).rank());
+    Shape counting(static_cast<std::size_t>(rank) + 1, 1);
+    counting[0] = size_;
+    kept.push_back(reshaped(composite::counting(size_, one(0).device()), counting));
+    for (std::size_t i = first; i < operands_.size(); ++i) {
+      kept.push_back(operands_[i].batched() ? padded(operands_[i].all, rank) : one(i));
+    }
+    const std::vector<RecordOperand> operands(kept.begin(), kept.end());
+    return record_again(op_.op, operands, op_.attrs);
+  }
+
+  std::vector<Tensor> take() const {
+    const std::int64_t axis = attrs_of(op_.attrs)[0];
+    if (!operands_[1].batched()) return {prim::take_axis(operands_[0].all, one(1), axis + 1)};
+    if (!operands_[0].batched()) {
+      // The batch axis of the indices stands where the axis was.
+      return {composite::move_axis(prim::take_axis(one(0), operands_[1].all, axis), axis, 0)};
+    }
+    // Rows of all examples one after the other; those of an example are found by where it begins.
+    const Tensor moved = composite::move_axis(operands_[0].all, axis + 1, 1);
+    const std::int64_t length = moved.shape()[1];
+    Shape rows(moved.shape().begin() + 1, moved.shape().end());
+    rows[0] = length * size_;
+    const Tensor& indices = operands_[1].all;
+    const Tensor wide = composite::converted(indices, DType::int64);
+    // An index that is out of range for its example must not find another one's row.
+    const Tensor inside = logical_and(greater_equal(wide, -length), less(wide, length));
+    const Tensor begin = composite::along(composite::counting(size_, wide.device()) * length, 0, wide.rank());
+    const Tensor place = where(inside, remainder(wide, std::max<std::int64_t>(length, 1)) + begin, size_ * length);
+    Tensor taken = prim::take_axis(reshaped(moved, rows), place, 0);
+    // (B, indices…, rest…): the indices' axes back to where the axis was.
+    for (std::int64_t i = 0; i < axis; ++i) {
+      taken = composite::move_axis(taken, indices.rank() + i, 1 + i);
+    }
+    return {taken};
+  }
+
+  std::vector<Tensor> each() const {
+    std::vector<std::vector<Tensor>> parts(op_.results.size());
+    for (std::int64_t example = 0; example < size_; ++example) {
+      const std::vector<Tensor> results = with(
+          [&](std::size_t i) {
+            return operands_[i].batched() ? composite::picked(operands_[i].all, 0, example) : one(i);
+          },
+          op_.attrs);
+      for (std::size_t i = 0; i < results.size(); ++i) parts[i].push_back(composite::with_axis(results[i], 0));
+    }
+    std::vector<Tensor> results;
+    for (const std::vector<Tensor>& part : parts) results.push_back(prim::concatenate(part, 0));
+    return results;
+  }
+
+  const LoggedOp& op_;
+  std::span<const BatchedOperand> operands_;
+  std::int64_t size_;
+};
+
+}  // namespace
+
+std::vector<Tensor> repeat_batched(const LoggedOp& op, std::span<const BatchedOperand> operands, std::int64_t size) {
+  const SourceScope scope(op.source);
+  return Repeat(op, operands, size).run();
+}
+
+}  // namespace lento

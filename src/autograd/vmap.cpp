@@ -1,0 +1,214 @@
+#include <lento/vmap.h>
+
+#include "autograd/batch_rule.h"
+#include "base/fail.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+namespace lento {
+
+/// Keeps what was computed from examples, and repeats it for all of them when somebody asks for a result.
+class Batching::Log final : public Watcher {
+ public:
+  explicit Log(std::int64_t size) : size_(size) {}
+  ~Log() = default;
+
+  void recorded(const RecordedOp& op) override {
+    const auto depends = [&](const RecordOperand& operand) { return operand.is_tensor() && follows(&operand.state()); };
+    if (std::ranges::none_of(op.operands, depends)) return;
+    LoggedOp& logged = ops_.emplace_back(copy_of(op));
+    for (std::size_t i = 0; i < logged.operands.size(); ++i) {
+      logged.operands[i].followed = depends(op.operands[i]);
+    }
+    for (const Tensor& result : logged.results) all_.emplace(result.state(), Tensor{});
+  }
+
+  void conceal(bool begin, std::span<const Tensor> inputs) override {
+    if (begin && concealed_++ == 0) {
+      spans_.push_back({ops_.size(), ops_.size(), {inputs.begin(), inputs.end()}, std::nullopt});
+    }
+    if (!begin && --concealed_ == 0) spans_.back().end = ops_.size();
+  }
+
+  void called(const CustomCall& call) override {
+    const auto depends = [&](const Tensor& x) { return follows(x.state()); };
+    if (concealed_ == 0 && std::ranges::any_of(call.inputs, depends)) spans_.back().call = call;
+  }
+
+  void reading(const TensorState& state) override {
+    if (!follows(&state)) return;
+    fail<ValueError>(
+        "inside vmap a tensor stands for all examples and has no value that could be read; use where() instead of if, "
+        "or read after vmap");
+  }
+
+  void enter(const Tensor& example, const Tensor& all) {
+    inputs_.push_back(example);
+    all_.emplace(example.state(), all);
+  }
+
+  Tensor all(const Tensor& y) {
+    for (; next_span_ < spans_.size(); ++next_span_) {
+      repeat_until(spans_[next_span_].begin);
+      repeat(spans_[next_span_]);
+    }
+    repeat_until(ops_.size());
+    return all(y.state(), y);
+  }
+
+  std::int64_t size() const { return size_; }
+
+ private:
+  /// The value for all examples; one that does not depend on them is repeated.
+  Tensor all(const TensorState* state, const Tensor& y) const {
+    const auto found = all_.find(state);
+    if (found != all_.end()) return found->second;
+    Shape shape = y.shape();
+    shape.insert(shape.begin(), size_);
+    return broadcast_to(y, shape);
+  }
+
+  bool follows(const TensorState* state) const { return all_.contains(state); }
+
+  /// Ops that are no part of derivatives, or only through a derivative of their own.
+  struct Span {
+    std::size_t begin;
+    std::size_t end;
+    std::vector<Tensor> inputs;
+    std::optional<CustomCall> call;
+  };
+
+  void repeat_until(std::size_t end) {
+    for (; repeated_ < end; ++repeated_) repeat(ops_[repeated_]);
+  }
+
+  void repeat(const Span& span) {
+    if (!span.call) {
+      std::vector<Tensor> inputs;
+      for (const Tensor& x : span.inputs) inputs.push_back(follows(x.state()) ? all_.at(x.state()) : x);
+      const Concealed concealed(inputs);
+      repeat_until(span.end);
+      return;
+    }
+    const CustomCall& call = *span.call;
+    std::vector<Tensor> inputs;
+    std::vector<std::optional<std::int64_t>> axes;
+    for (const Tensor& x : call.inputs) {
+      axes.push_back(follows(x.state()) ? std::optional<std::int64_t>(0) : std::nullopt);
+      inputs.push_back(axes.back() ? all_.at(x.state()) : x);
+    }
+    const auto forward = [&](const std::vector<Tensor>&) {
+      repeat_until(span.end);
+      std::vector<Tensor> outputs;
+      for (const Tensor& output : call.outputs) outputs.push_back(all(output.state(), output));
+      return outputs;
+    };
+    const std::vector<Tensor> outputs = custom_gradient(forward, backward_of(call, axes), inputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) all_[call.outputs[i].state()] = outputs[i];
+  }
+
+  /// The derivative of a custom call for all examples. What is the same for all gets the sum.
+  static BackwardFunction backward_of(const CustomCall& call, const std::vector<std::optional<std::int64_t>>& axes) {
+    return [backward = call.backward, axes](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                                            const std::vector<Tensor>& cotangents) {
+      std::vector<Tensor> arguments = inputs;
+      arguments.insert(arguments.end(), outputs.begin(), outputs.end());
+      arguments.insert(arguments.end(), cotangents.begin(), cotangents.end());
+      std::vector<std::optional<std::int64_t>> all_axes = axes;
+      all_axes.resize(arguments.size(), 0);
+      std::vector<bool> given;
+      const auto one = [&](const std::vector<Tensor>& x) {
+        const auto first = x.begin();
+        const auto second = first + static_cast<std::ptrdiff_t>(inputs.size());
+        const auto third = second + static_cast<std::ptrdiff_t>(outputs.size());
+        std::vector<Tensor> defined;
+        for (Tensor& cotangent : (*backward)({first, second}, {second, third}, {third, x.end()})) {
+          given.push_back(cotangent.defined());
+          if (cotangent.defined()) defined.push_back(std::move(cotangent));
+        }
+        return defined;
+      };
+      const std::vector<Tensor> defined = vmap(one, arguments, all_axes);
+      std::vector<Tensor> result;
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (!given[i]) {
+          result.emplace_back();
+          continue;
+        }
+        const Tensor& all = defined[next++];
+        result.push_back(axes[i] ? all : composite::sum_over(all, Ints{0}));
+      }
+      return result;
+    };
+  }
+
+  void repeat(const LoggedOp& op) {
+    std::vector<BatchedOperand> operands;
+    for (const LoggedOperand& operand : op.operands) {
+      operands.push_back({operand, operand.followed ? all_.at(operand.tensor.state()) : Tensor{}});
+    }
+    const std::vector<Tensor> results = repeat_batched(op, operands, size_);
+    for (std::size_t i = 0; i < results.size(); ++i) all_[op.results[i].state()] = results[i];
+  }
+
+  std::int64_t size_;
+  std::vector<LoggedOp> ops_;
+  std::vector<Span> spans_;
+  int concealed_ = 0;
+  std::size_t repeated_ = 0;  // ops that have been repeated
+  std::size_t next_span_ = 0;
+  std::vector<Tensor> inputs_;  // kept, so that no other value gets their address
+  std::unordered_map<const TensorState*, Tensor> all_;
+};
+
+Batching::Batching(std::int64_t size) {
+  if (size < 1) fail<ValueError>("vmap: there must be at least one example, not {}", size);
+  log_ = std::make_unique<Log>(size);
+}
+Batching::~Batching() = default;
+
+Tensor Batching::enter(const Tensor& x, std::int64_t axis) {
+  const std::int64_t at = composite::axis_of(x, axis);
+  if (x.shape()[static_cast<std::size_t>(at)] != log_->size()) {
+    fail<ShapeError>("vmap: {} examples along axis {} of shape {}, others have {}",
+                     x.shape()[static_cast<std::size_t>(at)], axis, x.shape(), log_->size());
+  }
+  const Tensor all = composite::move_axis(x, at, 0);
+  const Tensor example = composite::picked(all, 0, 0);
+  log_->enter(example, all);
+  return example;
+}
+
+void Batching::end() { log_->stop(); }
+
+Tensor Batching::leave(const Tensor& y, std::int64_t axis) {
+  const Tensor all = log_->all(y);
+  const std::int64_t at = composite::axis_of(all, axis);
+  return at == 0 ? all : composite::move_axis(all, 0, at);
+}
+
+std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                         const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis) {
+  if (in_axes.size() != inputs.size()) fail<ValueError>("vmap: {} axes for {} inputs", in_axes.size(), inputs.size());
+  std::optional<std::int64_t> size;
+  for (std::size_t i = 0; i < inputs.size() && !size; ++i) {
+    if (in_axes[i]) size = inputs[i].shape()[static_cast<std::size_t>(composite::axis_of(inputs[i], *in_axes[i]))];
+  }
+  if (!size) fail<ValueError>("vmap: no input has an axis of examples");
+  Batching batching(*size);
+  std::vector<Tensor> entered;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    entered.push_back(in_axes[i] ? batching.enter(inputs[i], *in_axes[i]) : inputs[i]);
+  }
+  const std::vector<Tensor> outputs = function(entered);
+  batching.end();
+  std::vector<Tensor> all;
+  for (const Tensor& output : outputs) all.push_back(batching.leave(output, out_axis));
+  return all;
+}
+
+}  // namespace lento
