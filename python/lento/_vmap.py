@@ -22,7 +22,7 @@ def _axes_of_leaves(argument: Any, axes: Any) -> list[int | None]:
     return given
 
 
-def vmap(f: Callable[..., Any], in_axes: int | None | Sequence[Any] = 0, out_axes: int = 0) -> Callable[..., Any]:
+def vmap(f: Callable[..., Any], in_axes: int | Sequence[Any] | None = 0, out_axes: int = 0) -> Callable[..., Any]:
     """``f``, which works on one example, for all examples along an axis of its arguments at once.
 
     ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a sequence with one an argument;
