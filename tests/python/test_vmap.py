@@ -18,7 +18,10 @@ def looped(f: Callable[..., Any], *args: Any, axes: tuple[int | None, ...]) -> l
     """What vmap must equal, one example after the other, stacked."""
     rows = []
     for i in range(SIZE):
-        given = [a if axis is None else lento.asarray(np.take(a.numpy(), i, axis)) for a, axis in zip(args, axes)]
+        given = [
+            a if axis is None else lento.asarray(np.take(a.numpy(), i, axis))
+            for a, axis in zip(args, axes, strict=True)
+        ]
         rows.append([y.numpy() for y in lento.tree.leaves(f(*given)) if isinstance(y, lento.Tensor)])
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
