@@ -66,7 +66,7 @@ class Repeat {
   Tensor for_all(std::size_t i) const {
     if (operands_[i].batched()) return operands_[i].all;
     Shape shape = one(i).shape();
-    shape.insert(shape.begin(), size_);
+    shape.insert(0, size_);
     return broadcast_to(one(i), shape);
   }
 
@@ -74,7 +74,7 @@ class Repeat {
   Tensor padded(const Tensor& all, std::int64_t rank) const {
     if (all.rank() - 1 >= rank) return all;
     Shape shape = all.shape();
-    shape.insert(shape.begin() + 1, static_cast<std::size_t>(rank - (all.rank() - 1)), 1);
+    for (std::int64_t i = all.rank() - 1; i < rank; ++i) shape.insert(1, 1);
     return reshaped(all, shape);
   }
 
@@ -141,7 +141,7 @@ class Repeat {
         with([&](std::size_t i) { return i == 0 ? reshaped(operands_[0].all, merged) : one(i); }, op_.attrs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       Shape apart = op_.results[i].shape();
-      apart.insert(apart.begin(), size_);
+      apart.insert(0, size_);
       results[i] = reshaped(results[i], apart);
     }
     return results;

@@ -67,7 +67,7 @@ class Batching::Log final : public Watcher {
     const auto found = all_.find(state);
     if (found != all_.end()) return found->second;
     Shape shape = y.shape();
-    shape.insert(shape.begin(), size_);
+    shape.insert(0, size_);
     return broadcast_to(y, shape);
   }
 
