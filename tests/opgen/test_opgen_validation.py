@@ -74,6 +74,10 @@ CASES: dict[str, tuple[str, Errors]] = {
         "- {op: f, doc: D., args: [x: Tensor], family: reducton}\n",
         [(1, 47, "unknown family 'reducton'; did you mean 'reduction'?")],
     ),
+    "unknown batch rule": (
+        "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true, dtype: same(x) in any, batch: shft}\n",
+        [(1, 97, "unknown batch rule 'shft'; did you mean 'shift'?")],
+    ),
     "unknown namespace": (
         "- {op: f, doc: D., args: [x: Tensor], family: composite, namespace: lianlg}\n",
         [(1, 69, "unknown namespace 'lianlg'; did you mean 'linalg'?")],
