@@ -25,8 +25,8 @@ library: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
 	@cmake --build $(BUILD) --target lento lento_generated
 
-demo: build ## build and run the showcase
-	@$(PACKAGE) $(PYTHON) examples/demo.py
+demo: build ## train a digit reader and a small GPT, show what Lento does (about a minute)
+	@$(PACKAGE) $(PYTHON) examples/demo.py --output build/demo
 
 test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
 

@@ -1,0 +1,147 @@
+"""The training examples and the demo: they learn, wait for nothing on the way, and show what they say."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import char_gpt
+import digits
+import lento
+import numpy as np
+import pictures
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = [sys.executable, str(ROOT / "examples" / "demo.py"), "--digit-steps", "8", "--gpt-steps", "4", "--write", "5"]
+
+
+def read_png(path: Path) -> np.ndarray:
+    """A picture with rows that are packed as they are; every part's checksum is right."""
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    parts, at = {}, 8
+    while at < len(content):
+        (size,) = struct.unpack_from(">I", content, at)
+        name, body = content[at + 4 : at + 8], content[at + 8 : at + 8 + size]
+        assert struct.unpack_from(">I", content, at + 8 + size) == (zlib.crc32(name + body),)
+        parts[name] = body
+        at += 12 + size
+    assert list(parts) == [b"IHDR", b"IDAT", b"IEND"]
+    width, height, depth, colours = struct.unpack_from(">IIBB", parts[b"IHDR"])
+    assert depth == 8
+    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), np.uint8).reshape(height, -1)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape((height, width, 3) if colours == 2 else (height, width))
+
+
+def test_digits_are_learnt_in_one_plan_without_waiting(capsys: pytest.CaptureFixture[str]) -> None:
+    _, accuracy, progress = digits.train(steps=300, batch=32, seed=1)
+    assert accuracy > 0.93
+    assert np.mean(progress.losses[-20:]) < 0.35 < 2 < progress.losses[0]
+    assert progress.summary["implicit syncs"] == "0"
+    # The first step also makes the weights; the second is like all others.
+    assert progress.summary["plans compiled"] == "2"
+    assert progress.summary["plans found again"] == "298"
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 9 and all("steps/s" in line and "hits" in line for line in lines)
+
+
+def test_digits_data_are_what_their_text_says() -> None:
+    images, labels = digits.load()
+    assert images.shape == (2400, 1, 12, 12) and labels.shape == (2400,)
+    # Like digits are alike: the nearest mean picture names most of them.
+    means = lento.stack([images[labels.numpy() == digit].mean(axis=0) for digit in range(10)])
+    distance = ((images[:, None] - means[None]) ** 2).sum(axis=(2, 3, 4))
+    assert float((distance.argmin(axis=1) == labels).sum()) > 0.7 * 2400
+
+
+def test_gpt_learns_and_writes_without_waiting() -> None:
+    model, text, progress = char_gpt.train(steps=120, batch=8, length=24, size=32, layers=1, seed=0)
+    assert progress.losses[0] == pytest.approx(np.log(len(text.characters)), abs=0.4)  # knows nothing yet
+    assert np.mean(progress.losses[-20:]) < 2.7  # knows which characters are frequent (that alone is 3.3), and pairs
+    assert progress.summary["implicit syncs"] == "0"
+    assert progress.summary["plans compiled"] == "2"
+    before = lento.metrics.counters()
+    written = char_gpt.write(model, text, 30, show=False)
+    assert len(written) == 30 and set(written) <= set(text.characters)
+    assert lento.metrics.counter("sync.implicit") == before.get("sync.implicit", 0)
+    # The window's first values are those of the text, later ones were computed: two plans at most.
+    assert lento.metrics.counter("plan.miss") - before["plan.miss"] <= 2
+
+
+def test_gpt_looks_only_back() -> None:
+    model = char_gpt.GPT(characters=7, length=6, size=8, heads=2, layers=2)
+    tokens = lento.asarray([[1, 2, 3, 4, 5, 6]])
+    changed = lento.asarray([[1, 2, 3, 4, 0, 0]])
+    before, after = model(tokens).numpy(), model(changed).numpy()
+    np.testing.assert_array_equal(before[:, :4], after[:, :4])
+    assert (before[:, 4:] != after[:, 4:]).any()
+
+
+def test_text_of_the_gpt_is_decoded_as_it_was() -> None:
+    text = char_gpt.Text("to be, or not")
+    assert text.decode(text.tokens.tolist()) == "to be, or not"
+
+
+def test_pictures_are_written_as_they_are(tmp_path: Path) -> None:
+    for shape in [(3, 5), (4, 2, 3)]:
+        picture = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+        pictures.write_png(tmp_path / "picture.png", picture)
+        np.testing.assert_array_equal(read_png(tmp_path / "picture.png"), picture)
+    with pytest.raises(ValueError, match="no picture"):
+        pictures.write_png(tmp_path / "picture.png", np.zeros((2, 2)))
+
+
+def test_loss_curves_go_down_on_the_picture() -> None:
+    colour = (10, 20, 30)
+    picture = pictures.chart("loss", [4.0] * 60 + [1.0] * 60, colour)
+    rows, columns = np.nonzero((picture == colour).all(axis=-1))
+    left, right = rows[columns < 200], rows[columns > 400]
+    assert left.max() < 60 and right.min() > 200
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "COLUMNS": "140"}
+
+
+def test_demo_prints_plain_lines_where_nobody_watches(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*DEMO, "--output", str(tmp_path)], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    table = dict(re.findall(r"^(\w[\w/ ]*?)  +(\S.*)$", done.stdout.split("What happened\n")[1], re.M))
+    assert table["steps"].split() == ["8", "4"]
+    assert table["plans compiled"].split() == ["2", "2"]
+    assert table["plans found again"].split() == ["6", "2"]
+    assert table["implicit syncs"].split() == ["0", "0"]
+    assert read_png(tmp_path / "loss.png").shape == (300, 960, 3)
+
+
+def test_demo_shows_a_live_bar_on_a_terminal(tmp_path: Path) -> None:
+    pytest.importorskip("rich")  # without it the demo prints plain lines; scripts/requirements.txt has it
+    terminal, end = pty.openpty()
+    demo = subprocess.Popen([*DEMO, "--output", str(tmp_path)], env=environment() | {"TERM": "xterm"}, stdout=end)
+    os.close(end)
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # how Linux says that nobody writes any more
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    assert demo.wait() == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    assert b"\x1b[" in shown and "━" in text
+    assert "8/8" in text and "4/4" in text and "steps/s" in text and "hits" in text and "compile" in text
+    assert "implicit syncs" in text
