@@ -130,8 +130,8 @@ TEST(Linalg, EachMatrixOfABatchIsComputedAsIfItWereAlone) {
   expect_each_as_if_alone<float>();
   expect_each_as_if_alone<double>();
 #ifndef __SANITIZE_ADDRESS__
-  // OpenBLAS 0.3.21's product of a complex matrix and a vector reads a few elements behind the matrix. Elsewhere that
-  // is memory too; at the end of the sanitizer's heap there is none.
+  // OpenBLAS 0.3.21's product of a complex matrix and a vector with a stride, which its LAPACK calls, reads one element
+  // behind the vector. Elsewhere that is memory too; at the end of the sanitizer's heap there is none.
   expect_each_as_if_alone<std::complex<float>>();
   expect_each_as_if_alone<std::complex<double>>();
 #endif

@@ -1,13 +1,17 @@
 // Matrix products against the reference kernel: every dtype, layout and broadcast, and what is special about elements.
 #include "backends/cpu/libraries/matmul.h"
 #include "against_reference.h"
+#include "backends/cpu/libraries/gemm.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
 #include "reference/kernels.gen.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <complex>
 #include <cstring>
 #include <thread>
 
@@ -287,6 +291,42 @@ TEST(Matmul, SubnormalsAreNumbers) {
   check.operator()<float>(0x1p-140F, 0x1p100F, 0x1p-40F);
   check.operator()<double>(0x1p-1040, 0x1p1000, 0x1p-40);
   check.operator()<float16>(float16(0x1p-20), float16(0x1p10), float16(0x1p-10));
+}
+
+/// One page that ends where nothing may be read.
+class LastPage {
+ public:
+  LastPage() : size_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    start_ = mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start_ == MAP_FAILED || mprotect(end(), size_, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  LastPage(const LastPage&) = delete;
+  LastPage& operator=(const LastPage&) = delete;
+  ~LastPage() { munmap(start_, 2 * size_); }
+
+  std::byte* end() const { return static_cast<std::byte*>(start_) + size_; }
+
+ private:
+  std::size_t size_;
+  void* start_;
+};
+
+TEST(Matmul, ReadsNothingBehindAStridedVector) {
+  using T = std::complex<double>;
+  const LastPage page;
+  for (std::int64_t n = 1; n < 6; ++n) {
+    const std::int64_t stride = 7;
+    T* const vector = reinterpret_cast<T*>(page.end()) - ((n - 1) * stride + 1);
+    for (std::int64_t i = 0; i < n; ++i) vector[i * stride] = T(1, static_cast<double>(i));
+    const std::vector<T> matrix(static_cast<std::size_t>(3 * n), T(2, 0));
+    for (const bool transposed : {false, true}) {
+      std::vector<T> result(3);
+      gemm(DType::complex128, 3, 1, n, {matrix.data(), transposed ? 3 : n, transposed}, {vector, stride, false},
+           result.data(), 1, false);
+      const auto count = static_cast<double>(n);
+      EXPECT_EQ(result, std::vector<T>(3, T(2 * count, count * (count - 1)))) << n;
+    }
+  }
 }
 
 }  // namespace

@@ -27,7 +27,17 @@ void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
   const GemmOperand& vector = is_row ? a : b;
   const std::int64_t rows = is_row ? k : m;
   const std::int64_t columns = is_row ? n : k;
-  const std::int64_t vector_stride = vector.transposed == is_row ? vector.ld : 1;
+  const T* elements = static_cast<const T*>(vector.data);
+  std::int64_t vector_stride = vector.transposed == is_row ? vector.ld : 1;
+  std::vector<T> gathered;
+  if constexpr (!std::is_floating_point_v<T>) {
+    // OpenBLAS 0.3.21 reads one element behind the end of a complex vector with a stride.
+    if (vector_stride != 1) {
+      for (std::int64_t i = 0; i < k; ++i) gathered.push_back(elements[i * vector_stride]);
+      elements = gathered.data();
+      vector_stride = 1;
+    }
+  }
   const std::int64_t result_stride = is_row ? 1 : ldc;
   T* const result = static_cast<T*>(c);
   for (std::int64_t i = 0; i < (is_row ? n : m); ++i) result[i * result_stride] = T(0);
@@ -36,8 +46,8 @@ void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
     function(CblasRowMajor, matrix.transposed == is_row ? CblasNoTrans : CblasTrans,
              static_cast<blasint>(matrix.transposed ? columns : rows),
              static_cast<blasint>(matrix.transposed ? rows : columns), one, static_cast<const T*>(matrix.data),
-             static_cast<blasint>(matrix.ld), static_cast<const T*>(vector.data), static_cast<blasint>(vector_stride),
-             one, result, static_cast<blasint>(result_stride));
+             static_cast<blasint>(matrix.ld), elements, static_cast<blasint>(vector_stride), one, result,
+             static_cast<blasint>(result_stride));
   };
   const T one(1);
   if constexpr (std::same_as<T, float>) call(cblas_sgemv, one);
