@@ -53,7 +53,10 @@ def _argument_numbers(argnums: int | Sequence[int], count: int) -> tuple[int, ..
     for number in numbers:
         if not -count <= number < count:
             raise ValueError(f"grad(): there is no argument {number}; the function was called with {count}")
-    return tuple(number % count for number in numbers)
+    positions = tuple(number % count for number in numbers)
+    if len(set(positions)) != len(positions):
+        raise ValueError(f"grad(): argnums {tuple(numbers)} names an argument twice")
+    return positions
 
 
 def value_and_grad(
@@ -61,8 +64,8 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """A function that gives the value of ``f`` and its gradient by the arguments ``argnums``.
 
-    Arguments may be trees of tensors (tuples, lists, dicts, modules); the gradient has the same form, with None for
-    what has none. ``f`` gives a real scalar, or with ``has_aux`` a pair of it and anything else.
+    Arguments may be trees of tensors (tuples, lists, dicts, dataclasses, modules); the gradient has the same form, with
+    None for what has none. ``f`` gives a real scalar, or with ``has_aux`` a pair of it and anything else.
 
         >>> f = lambda w, x: ((w * x) ** 2).sum()
         >>> value, slope = lento.value_and_grad(f)(lento.asarray([1.0, 2.0]), lento.asarray([3.0, 1.0]))
@@ -237,15 +240,11 @@ class _Surroundings:
     the same numbers and leave the buffers as the first time did."""
 
     def __init__(self, called: Sequence[Any]) -> None:
-        from ._module import Module
+        from ._module import modules_in
 
         self.random = _core.default_generator().state
-        self.buffers = [
-            (buffer, buffer.__copy__())
-            for module in called
-            if isinstance(module, Module)
-            for buffer in module.buffers().values()
-        ]
+        inside = {id(buffer): buffer for module in modules_in(called, set()) for buffer in module.buffers().values()}
+        self.buffers = [(buffer, buffer.__copy__()) for buffer in inside.values()]
 
     def restore(self) -> None:
         _core.default_generator().state = self.random

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import _core
-
-
-def _rebuild_tuple(old: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """A tuple of the same class: named tuples and other subclasses may have constructors of any kind."""
-    made = tuple.__new__(type(old), items)
-    if hasattr(old, "__dict__"):
-        made.__dict__.update(old.__dict__)
-    return made
+from . import _core, tree
 
 
 def _snapshot(value: Any, tensors: list[_core.Tensor], inside: tuple[int, ...] = ()) -> Any:
@@ -26,28 +17,14 @@ def _snapshot(value: Any, tensors: list[_core.Tensor], inside: tuple[int, ...] =
     if isinstance(value, _core.Tensor):
         tensors.append(value.__copy__())
         return tensors[-1]
-    before = len(tensors)
+    if not isinstance(value, tuple | list | dict):
+        return value
     if id(value) in inside:
         raise ValueError("add_step_closure(): argument 'args' has a container that contains itself")
     inside = (*inside, id(value))
-    if isinstance(value, (tuple, list)):
-        items = [_snapshot(item, tensors, inside) for item in value]
-        if len(tensors) == before:
-            return value
-        if isinstance(value, tuple):
-            return _rebuild_tuple(value, items)
-        made = copy.copy(value)
-        made[:] = items
-        return made
-    if isinstance(value, dict):
-        entries = {key: _snapshot(item, tensors, inside) for key, item in value.items()}
-        if len(tensors) == before:
-            return value
-        result = copy.copy(value)
-        for key, item in entries.items():
-            result[key] = item
-        return result
-    return value
+    before = len(tensors)
+    items = [_snapshot(item, tensors, inside) for _, item in tree._named_children(value) or ()]
+    return value if len(tensors) == before else tree._like(value, items)
 
 
 def add_step_closure(

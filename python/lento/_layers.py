@@ -1,13 +1,13 @@
-"""Layers whose weights have PyTorch's names, layouts and initial distributions."""
+"""Layers whose weights have PyTorch's names, layouts and initial distributions; in float32 where no dtype is given."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from . import _core, _nn, _random
-from ._core import Generator, Tensor
+from ._core import DType, Generator, Tensor
 from ._module import Buffer, Module
 from ._ops import ones, where, zeros
 
@@ -31,8 +31,17 @@ __all__ = [
 ]
 
 
-def uniform(shape: Sequence[int], bound: float) -> Tensor:
-    return _random.uniform(shape, -bound, bound)
+DTypeLike: TypeAlias = DType | str | None
+
+
+def uniform(shape: Sequence[int], bound: float, dtype: DTypeLike) -> Tensor:
+    return _random.uniform(shape, -bound, bound, dtype=dtype)
+
+
+def check_parts(caller: str, what: str, count: int, parts: int, kind: str) -> None:
+    """``count`` of something must come out even in ``parts``."""
+    if parts < 1 or count % parts:
+        raise ValueError(f"{caller}(): {count} {what} in {parts} {kind} do not come out even")
 
 
 class Linear(Module):
@@ -44,10 +53,10 @@ class Linear(Module):
 
     bias: Tensor | None
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: DTypeLike = None) -> None:
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        self.weight = uniform((out_features, in_features), bound)
-        self.bias = uniform((out_features,), bound) if bias else None
+        self.weight = uniform((out_features, in_features), bound, dtype)
+        self.bias = uniform((out_features,), bound, dtype) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return _nn.linear(x, self.weight, self.bias)
@@ -71,14 +80,14 @@ class _Conv(Module):
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = True,
+        dtype: DTypeLike = None,
     ) -> None:
         kernel = (kernel_size,) * self.axes if isinstance(kernel_size, int) else tuple(kernel_size)
-        if in_channels % groups or out_channels % groups:
-            sides = f"{in_channels} and {out_channels} channels"
-            raise ValueError(f"{type(self).__name__}(): {sides} in {groups} groups do not come out even")
+        for channels in (in_channels, out_channels):
+            check_parts(type(self).__name__, "channels", channels, groups, "groups")
         bound = 1 / math.sqrt(in_channels // groups * math.prod(kernel))
-        self.weight = uniform((out_channels, in_channels // groups, *kernel), bound)
-        self.bias = uniform((out_channels,), bound) if bias else None
+        self.weight = uniform((out_channels, in_channels // groups, *kernel), bound, dtype)
+        self.bias = uniform((out_channels,), bound, dtype) if bias else None
         self.settings: dict[str, Any] = {"stride": stride, "dilation": dilation, "groups": groups}
         self.settings |= {"auto_padding": padding} if isinstance(padding, str) else {"padding": padding}
 
@@ -117,8 +126,10 @@ class Embedding(Module):
     (1, 3, 4)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        self.weight = _random.normal((num_embeddings, embedding_dim))
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, dtype: DTypeLike = None
+    ) -> None:
+        self.weight = _random.normal((num_embeddings, embedding_dim), dtype=dtype)
         self.padding_idx = padding_idx
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
@@ -148,11 +159,12 @@ class LayerNorm(Module):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
+        dtype: DTypeLike = None,
     ) -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
-        self.weight = ones(self.normalized_shape) if elementwise_affine else None
-        self.bias = zeros(self.normalized_shape) if elementwise_affine and bias else None
+        self.weight = ones(self.normalized_shape, dtype=dtype) if elementwise_affine else None
+        self.bias = zeros(self.normalized_shape, dtype=dtype) if elementwise_affine and bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         return _nn.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -167,11 +179,15 @@ class RMSNorm(Module):
     weight: Tensor | None
 
     def __init__(
-        self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        dtype: DTypeLike = None,
     ) -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
-        self.weight = ones(self.normalized_shape) if elementwise_affine else None
+        self.weight = ones(self.normalized_shape, dtype=dtype) if elementwise_affine else None
 
     def forward(self, x: Tensor) -> Tensor:
         return _nn.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -181,18 +197,28 @@ class RMSNorm(Module):
 
 
 class BatchNorm(Module):
-    """Normalises each channel (axis 1) over the batch and keeps running statistics, which ``eval()`` makes it use."""
+    """Normalises each channel (axis 1) over the batch and keeps running statistics, which ``eval()`` makes it use.
+
+    They move towards those of each batch by ``momentum``; with None they are the average over all batches.
+    """
 
     weight: Tensor | None
     bias: Tensor | None
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        dtype: DTypeLike = None,
+    ) -> None:
         self.eps = eps
         self.momentum = momentum
-        self.weight = ones(num_features) if affine else None
-        self.bias = zeros(num_features) if affine else None
-        self.running_mean: Any = Buffer(zeros(num_features))
-        self.running_var: Any = Buffer(ones(num_features))
+        self.weight = ones(num_features, dtype=dtype) if affine else None
+        self.bias = zeros(num_features, dtype=dtype) if affine else None
+        self.running_mean: Any = Buffer(zeros(num_features, dtype=dtype))
+        self.running_var: Any = Buffer(ones(num_features, dtype=dtype))
         self.num_batches_tracked: Any = Buffer(zeros((), dtype=_core.int64))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -200,10 +226,17 @@ class BatchNorm(Module):
             return _nn.batch_norm(
                 x, self.running_mean, self.running_var, self.weight, self.bias, training=False, eps=self.eps
             )
-        y, self.running_mean, self.running_var = _nn.batch_norm_train(
-            x, self.running_mean, self.running_var, self.weight, self.bias, self.momentum, self.eps
-        )
         self.num_batches_tracked += 1
+        momentum = 1.0 if self.momentum is None else self.momentum
+        y, mean, var = _nn.batch_norm_train(
+            x, self.running_mean, self.running_var, self.weight, self.bias, momentum, self.eps
+        )
+        if self.momentum is None:
+            # How many batches there were is a tensor, so that no plan depends on it.
+            share = 1 / self.num_batches_tracked.astype(mean.dtype)
+            mean = self.running_mean + (mean - self.running_mean) * share
+            var = self.running_var + (var - self.running_var) * share
+        self.running_mean, self.running_var = mean, var
         return y
 
     def extra_repr(self) -> str:
@@ -224,13 +257,14 @@ class GroupNorm(Module):
     weight: Tensor | None
     bias: Tensor | None
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
-        if num_channels % num_groups:
-            raise ValueError(f"GroupNorm(): {num_channels} channels in {num_groups} groups do not come out even")
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: DTypeLike = None
+    ) -> None:
+        check_parts("GroupNorm", "channels", num_channels, num_groups, "groups")
         self.num_groups = num_groups
         self.eps = eps
-        self.weight = ones(num_channels) if affine else None
-        self.bias = zeros(num_channels) if affine else None
+        self.weight = ones(num_channels, dtype=dtype) if affine else None
+        self.bias = zeros(num_channels, dtype=dtype) if affine else None
 
     def forward(self, x: Tensor) -> Tensor:
         return _nn.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)

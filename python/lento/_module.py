@@ -66,8 +66,14 @@ class Module:
 
     # --- what is in it ---
 
-    def _tensors(self, prefix: str = "") -> Iterator[tuple[str, _core.Tensor, bool]]:
-        """Name, tensor and whether it is a parameter, of everything inside, parameters of a module first."""
+    def _tensors(self, prefix: str = "", inside: tuple[int, ...] = ()) -> Iterator[tuple[str, _core.Tensor, bool]]:
+        """Name, tensor and whether it is a parameter, of everything inside, parameters of a module first.
+
+        ``inside`` are the modules and containers on the way here: one that points back is not followed.
+        """
+        if id(self) in inside:
+            return
+        inside = (*inside, id(self))
         own, inner = [], []
         for name, value in vars(self).items():
             if isinstance(value, _core.Tensor):
@@ -77,7 +83,7 @@ class Module:
                 inner.append((prefix + name, value))
         yield from sorted(own, key=lambda item: not item[2])
         for name, value in inner:
-            yield from _inner_tensors(name, value)
+            yield from _inner_tensors(name, value, inside)
 
     def parameters(self) -> dict[str, _core.Tensor]:
         """The parameters by their dotted names, each once: a shared one by its first name."""
@@ -93,18 +99,7 @@ class Module:
 
     def modules(self) -> Iterator[Module]:
         """This module and those inside, each once, outer ones first."""
-        seen: set[int] = set()
-
-        def walk(value: Any) -> Iterator[Module]:
-            if isinstance(value, Module):
-                if id(value) in seen:
-                    return
-                seen.add(id(value))
-                yield value
-            for _, child in _children(value):
-                yield from walk(child)
-
-        return walk(self)
+        return modules_in(self, set())
 
     def train(self: _Self, mode: bool = True) -> _Self:
         """Sets ``training`` here and in all modules inside; gives the module itself."""
@@ -115,6 +110,26 @@ class Module:
     def eval(self: _Self) -> _Self:
         """``train(False)``: dropout does nothing, batch norm uses its running statistics."""
         return self.train(False)
+
+    def to(self: _Self, dtype: _core.DType | str) -> _Self:
+        """Gives all floating parameters and buffers this dtype; gives the module itself.
+
+        They are other tensors afterwards, so make an optimizer after it.
+
+            >>> lento.nn.Linear(2, 2).to(lento.bfloat16).weight.dtype
+            lento.bfloat16
+        """
+        target = _core.as_dtype(dtype)
+        if target.kind not in "fc":
+            raise errors.DTypeError(f"{type(self).__name__}.to(): weights need a floating dtype, not {target}")
+        # A complex weight stays complex: half of it would be lost.
+        kinds = "fc" if target.kind == "c" else "f"
+        new = {id(t): t.astype(target) for _, t, _ in self._tensors() if t.dtype.kind in kinds and t.dtype != target}
+        modules = list(self.modules())
+        made: dict[int, Any] = {id(module): module for module in modules}
+        for module in modules:
+            vars(module).update({name: _replaced(value, new, made) for name, value in vars(module).items()})
+        return self
 
     # --- state ---
 
@@ -128,8 +143,8 @@ class Module:
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """Gives parameters and buffers the values of ``state``: tensors, NumPy arrays or what else ``asarray`` takes.
 
-        Gives the names that are missing and those that are not known. With ``strict`` either is an error, and a shape
-        that differs always is; then nothing has been changed.
+        Gives the names that are missing and those that are not known. With ``strict`` either is an error; a value of
+        another shape, or that cannot be converted, always is. The error names all of them, and nothing is changed.
         """
         here = {name: tensor for name, tensor, _ in self._tensors()}
         return load_into(f"{type(self).__name__}.load_state_dict()", here, state, strict)
@@ -141,84 +156,128 @@ class Module:
         return ""
 
     def __repr__(self) -> str:
-        inner = "".join(f"\n({name}): {child!r}" for name, child in _named_modules(self)).replace("\n", "\n  ")
-        return f"{type(self).__name__}({self.extra_repr()}{inner}" + ("\n)" if inner else ")")
+        return _looks(self, ())
 
 
 def load_into(
     caller: str, here: Mapping[str, _core.Tensor], state: Mapping[str, Any], strict: bool
 ) -> tuple[list[str], list[str]]:
     """Copies the values of ``state`` into the tensors of the same names; all is checked before anything is changed."""
+    if not isinstance(state, Mapping):
+        raise TypeError(f"{caller}: a state is a dict of tensors by name, not {type(state).__name__}")
     missing = [name for name in here if name not in state]
     unexpected = [name for name in state if name not in here]
     problems = []
     if strict and missing:
         problems.append("missing: " + ", ".join(missing))
     if strict and unexpected:
-        problems.append("not known here: " + ", ".join(unexpected))
-    values = {name: _core.asarray(state[name]) for name in here if name in state}
-    for name, value in values.items():
-        if value.shape != here[name].shape:
-            problems.append(f"{name} has shape {here[name].shape}, but the given value {value.shape}")
+        problems.append("not known here: " + ", ".join(map(str, unexpected)))
+    values: dict[str, _core.Tensor] = {}
+    for name, held in here.items():
+        if name not in state:
+            continue
+        try:
+            value = _core.asarray(state[name])
+            if value.shape != held.shape:
+                problems.append(f"{name} has shape {held.shape}, but the given value {value.shape}")
+            elif value.dtype.kind == "c" and held.dtype.kind != "c":
+                problems.append(f"{name} is {held.dtype}, but the given value {value.dtype}")
+            else:
+                values[name] = value if value.dtype == held.dtype else value.astype(held.dtype)
+        except MemoryError:
+            raise
+        except Exception as error:  # asarray of anything may raise anything
+            problems.append(f"{name} cannot be taken: {error}")
     if problems:
         raise errors.ValueError(f"{caller}: {'; '.join(problems)}")
     for name, value in values.items():
-        held = here[name]
-        if value.dtype != held.dtype:
-            value = value.astype(held.dtype)
-        if value is not held:
-            held[...] = value
+        if value is not here[name]:
+            here[name][...] = value
     return missing, unexpected
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Module):
         return list(vars(value).items())
-    if isinstance(value, (list, tuple)):
-        return [(str(i), item) for i, item in enumerate(value)]
-    if isinstance(value, dict):
-        return [(str(key), item) for key, item in value.items()]
-    return []
+    return [(str(key), item) for key, item in tree._named_children(value) or ()]
 
 
-def _inner_tensors(name: str, value: Any) -> Iterator[tuple[str, _core.Tensor, bool]]:
+def modules_in(value: Any, seen: set[int]) -> Iterator[Module]:
+    """All modules in a module, a tuple, list, dict or dataclass, each once, outer ones first."""
+    children = _children(value)
+    if id(value) in seen or not (children or isinstance(value, Module)):
+        return
+    seen.add(id(value))
     if isinstance(value, Module):
-        yield from value._tensors(name + ".")
+        yield value
+    for _, child in children:
+        yield from modules_in(child, seen)
+
+
+def _inner_tensors(name: str, value: Any, inside: tuple[int, ...]) -> Iterator[tuple[str, _core.Tensor, bool]]:
+    if isinstance(value, Module):
+        yield from value._tensors(name + ".", inside)
     elif isinstance(value, _core.Tensor):
         yield name, value, value.dtype.kind in "fc"
-    else:
+    elif id(value) not in inside:
+        inside = (*inside, id(value))
         for key, item in _children(value):
-            yield from _inner_tensors(f"{name}.{key}", item)
+            yield from _inner_tensors(f"{name}.{key}", item, inside)
 
 
-def _named_modules(value: Any, prefix: str = "") -> Iterator[tuple[str, Module]]:
-    for name, child in _children(value):
-        if isinstance(child, Module):
-            yield prefix + name, child
-        else:
-            yield from _named_modules(child, f"{prefix}{name}.")
+def _looks(module: Module, inside: tuple[int, ...]) -> str:
+    """What ``repr`` gives; a module that it is inside of is shown as "Net(...)"."""
+    name = type(module).__name__
+    if id(module) in inside:
+        return f"{name}(...)"
+
+    def lines(value: Any, prefix: str, inside: tuple[int, ...]) -> Iterator[str]:
+        inside = (*inside, id(value))
+        for key, child in _children(value):
+            if isinstance(child, Module):
+                # A module with a repr of its own is shown by it.
+                own = type(child).__repr__ is not Module.__repr__
+                yield f"\n({prefix}{key}): {repr(child) if own else _looks(child, inside)}"
+            elif id(child) not in inside:
+                yield from lines(child, f"{prefix}{key}.", inside)
+
+    inner = "".join(lines(module, "", inside)).replace("\n", "\n  ")
+    return f"{name}({module.extra_repr()}{inner}" + ("\n)" if inner else ")")
 
 
 # --- as nodes of trees: the children of a module are all parameters inside it ---
 
 
+_BEING_MADE = object()
+
+
 def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """``value`` with other parameters; what holds none is shared, buffers always."""
+    """``value`` with other tensors; what holds none of them, nor modules, is shared, and so are buffers."""
     if isinstance(value, _core.Tensor):
         return new.get(id(value), value)
+    children = _children(value)
+    if not children and not isinstance(value, Module):
+        return value
     if id(value) in made:
+        if made[id(value)] is _BEING_MADE:
+            raise ValueError(f"a module has a {type(value).__name__} that contains itself")
         return made[id(value)]
     if isinstance(value, Module):
         copy = object.__new__(type(value))
         made[id(value)] = copy
-        vars(copy).update({name: _replaced(item, new, made) for name, item in vars(value).items()})
+        vars(copy).update({name: _replaced(item, new, made) for name, item in children})
+        # In the copy all buffers are marked: what is assigned to one there must reach the module that shares it.
+        marked = {name for name, item in children if isinstance(item, _core.Tensor) and item.dtype.kind not in "fc"}
+        vars(copy)["_buffers"] = value._buffers | marked
         return copy
-    if not any(True for _ in _inner_tensors("", value)) and not any(True for _ in _named_modules(value)):
-        return value
-    items = [_replaced(item, new, made) for _, item in _children(value)]
-    if isinstance(value, dict):
-        return type(value)(zip(value, items, strict=True))
-    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    made[id(value)] = _BEING_MADE
+    items = [_replaced(item, new, made) for _, item in children]
+    # With tensors a container is the copy's own, also where they are the same: an item may be assigned to.
+    same = all(
+        item is old and not isinstance(item, _core.Tensor) for item, (_, old) in zip(items, children, strict=True)
+    )
+    made[id(value)] = value if same else tree._like(value, items)
+    return made[id(value)]
 
 
 def _with_parameters(module: Module, values: list[Any]) -> Module:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import _nn
 from ._core import Tensor
-from ._layers import Dropout, LayerNorm, Linear, uniform
+from ._layers import Dropout, DTypeLike, LayerNorm, Linear, check_parts, uniform
 from ._module import Module
 from ._ops import concat, sigmoid, stack, tanh, zeros
 
@@ -25,16 +25,17 @@ class MultiHeadAttention(Module):
 
     in_proj_bias: Tensor | None
 
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
-        if embed_dim % num_heads:
-            raise ValueError(f"MultiHeadAttention(): {embed_dim} features in {num_heads} heads do not come out even")
+    def __init__(
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, dtype: DTypeLike = None
+    ) -> None:
+        check_parts("MultiHeadAttention", "features", embed_dim, num_heads, "heads")
         self.num_heads = num_heads
         self.dropout = dropout
-        self.in_proj_weight = uniform((3 * embed_dim, embed_dim), math.sqrt(6 / (4 * embed_dim)))
-        self.in_proj_bias = zeros(3 * embed_dim) if bias else None
-        self.out_proj = Linear(embed_dim, embed_dim, bias)
+        self.in_proj_weight = uniform((3 * embed_dim, embed_dim), math.sqrt(6 / (4 * embed_dim)), dtype)
+        self.in_proj_bias = zeros(3 * embed_dim, dtype=dtype) if bias else None
+        self.out_proj = Linear(embed_dim, embed_dim, bias, dtype)
         if bias:
-            self.out_proj.bias = zeros(embed_dim)
+            self.out_proj.bias = zeros(embed_dim, dtype=dtype)
 
     def forward(
         self,
@@ -90,13 +91,14 @@ class TransformerEncoderLayer(Module):
         activation: Literal["relu", "gelu", "silu"] = "relu",
         norm_first: bool = False,
         bias: bool = True,
+        dtype: DTypeLike = None,
     ) -> None:
-        self.self_attn = MultiHeadAttention(d_model, nhead, dropout, bias)
-        self.linear1 = Linear(d_model, dim_feedforward, bias)
+        self.self_attn = MultiHeadAttention(d_model, nhead, dropout, bias, dtype)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, dtype)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias)
-        self.norm1 = LayerNorm(d_model, bias=bias)
-        self.norm2 = LayerNorm(d_model, bias=bias)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, dtype)
+        self.norm1 = LayerNorm(d_model, bias=bias, dtype=dtype)
+        self.norm2 = LayerNorm(d_model, bias=bias, dtype=dtype)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = activation
@@ -131,6 +133,7 @@ class _Recurrent(Module):
         bias: bool = True,
         batch_first: bool = False,
         bidirectional: bool = False,
+        dtype: DTypeLike = None,
     ) -> None:
         self.hidden_size = hidden_size
         self.num_layers = num_layers
@@ -142,11 +145,11 @@ class _Recurrent(Module):
             size = input_size if layer == 0 else hidden_size * len(self._directions())
             for end in self._directions():
                 name = f"_l{layer}{end}"
-                setattr(self, "weight_ih" + name, uniform((rows, size), bound))
-                setattr(self, "weight_hh" + name, uniform((rows, hidden_size), bound))
+                setattr(self, "weight_ih" + name, uniform((rows, size), bound, dtype))
+                setattr(self, "weight_hh" + name, uniform((rows, hidden_size), bound, dtype))
                 if bias:
-                    setattr(self, "bias_ih" + name, uniform((rows,), bound))
-                    setattr(self, "bias_hh" + name, uniform((rows,), bound))
+                    setattr(self, "bias_ih" + name, uniform((rows,), bound, dtype))
+                    setattr(self, "bias_hh" + name, uniform((rows,), bound, dtype))
 
     def _directions(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)

@@ -1,4 +1,4 @@
-"""Trees of tensors: tuples, lists, dicts and whatever else is registered, with tensors at their leaves.
+"""Trees of tensors: tuples, lists, dicts, dataclasses and whatever else is registered, with tensors at their leaves.
 
 >>> lento.tree.map(lambda x: x * 2, {"w": lento.ones(2), "b": [lento.zeros(1)]})
 {'w': tensor([2., 2.], dtype=float32), 'b': [tensor([0.], dtype=float32)]}
@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,9 +26,66 @@ def register(kind: type, children: _Children, rebuild: _Rebuild) -> None:
 
 
 def _tuple_like(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
-    if type(old) is tuple:
-        return tuple(items)
-    return type(old)(*items) if hasattr(old, "_fields") else type(old)(items)
+    # Named tuples and other subclasses may have constructors of any kind, so they are gone round where Python lets us.
+    try:
+        made = tuple.__new__(type(old), items)
+    except TypeError:  # such as time.struct_time
+        return type(old)(items)
+    if hasattr(old, "__dict__"):
+        made.__dict__.update(old.__dict__)
+    return made
+
+
+def _dict_like(old: dict[Any, Any], items: list[Any]) -> dict[Any, Any]:
+    # A copy keeps what a class has beside its entries: the factory of a defaultdict, the order of an OrderedDict.
+    made = copy.copy(old)
+    for key, item in zip(old, items, strict=True):
+        made[key] = item
+    return made
+
+
+def _list_like(old: list[Any], items: list[Any]) -> list[Any]:
+    made = copy.copy(old)
+    made[:] = items
+    return made
+
+
+def _dataclass_like(old: Any, names: list[str], items: list[Any]) -> Any:
+    # Not by its constructor, which may compute fields, or refuse what is no tensor.
+    made = copy.copy(old)
+    for name, item in zip(names, items, strict=True):
+        object.__setattr__(made, name, item)
+    return made
+
+
+def _fields(tree: Any) -> list[str]:
+    import dataclasses  # whoever has one has loaded it; others need not
+
+    return [field.name for field in dataclasses.fields(tree) if hasattr(tree, field.name)]
+
+
+def _named_children(tree: Any) -> list[tuple[Any, Any]] | None:
+    """The children of a tuple, list, dict or dataclass by position, key or field; None for anything else."""
+    if isinstance(tree, tuple | list):
+        return list(enumerate(tree))
+    if isinstance(tree, dict):
+        return list(tree.items())
+    if hasattr(type(tree), "__dataclass_fields__") and not isinstance(tree, type):
+        return [(name, getattr(tree, name)) for name in _fields(tree)]
+    return None
+
+
+def _like(old: Any, items: list[Any]) -> Any:
+    """A tuple, list, dict or dataclass like ``old`` with other children."""
+    if type(old) in (tuple, list):
+        return type(old)(items)
+    if isinstance(old, tuple):
+        return _tuple_like(old, items)
+    if isinstance(old, list):
+        return _list_like(old, items)
+    if type(old) is dict:
+        return dict(zip(old, items, strict=True))
+    return _dict_like(old, items) if isinstance(old, dict) else _dataclass_like(old, _fields(old), items)
 
 
 def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
@@ -38,22 +96,29 @@ def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     if kind is not None:
         children, rebuild = _registered[kind]
         return list(children(tree)), lambda items: rebuild(tree, items)
-    if isinstance(tree, tuple):
-        return list(tree), lambda items: _tuple_like(tree, items)
-    if isinstance(tree, list):
-        return tree, lambda items: type(tree)(items)
-    if isinstance(tree, dict):
-        keys = list(tree)
-        return [tree[key] for key in keys], lambda items: type(tree)(zip(keys, items, strict=True))
-    return None
+    named = _named_children(tree)
+    if named is None:
+        return None
+    return [child for _, child in named], lambda items: _like(tree, items)
+
+
+def _leaves(tree: Any, found: list[Any], inside: tuple[int, ...]) -> None:
+    node = _node(tree)
+    if node is None:
+        found.append(tree)
+        return
+    if id(tree) in inside:
+        raise ValueError(f"a tree has a {type(tree).__name__} that contains itself")
+    inside = (*inside, id(tree))
+    for child in node[0]:
+        _leaves(child, found, inside)
 
 
 def leaves(tree: Any) -> list[Any]:
     """Everything in a tree that is no node, from left to right."""
-    node = _node(tree)
-    if node is None:
-        return [tree]
-    return [leaf for child in node[0] for leaf in leaves(child)]
+    found: list[Any] = []
+    _leaves(tree, found, ())
+    return found
 
 
 def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tree") -> list[Any]:
