@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from . import _core, tree
 from ._core import Tensor
 from ._module import Module, load_into
-from ._ops import clip, minimum, sign, sqrt, square, zeros_like
+from ._ops import clip, complex, imag, minimum, real, sign, sqrt, square, zeros_like
 
 __all__ = [
     "SGD",
@@ -99,10 +99,14 @@ class Optimizer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from what ``state_dict`` gave; nothing is changed when names or shapes differ."""
+        caller = f"{type(self).__name__}.load_state_dict()"
         count = _core.asarray(self.step_count, dtype=_core.int64)
-        load_into(
-            f"{type(self).__name__}.load_state_dict()", {"step_count": count, **self._kept_by_name()}, state, True
-        )
+        # By itself first: how many steps it names has to be right before anything is changed.
+        if isinstance(state, Mapping) and "step_count" in state:
+            load_into(caller, {"step_count": count}, {"step_count": state["step_count"]}, True)
+            if int(count) < 0:
+                raise ValueError(f"{caller}: a step_count of {int(count)} is less than none")
+        load_into(caller, {"step_count": count, **self._kept_by_name()}, state, True)
         self.step_count = int(count)
 
     def _kept_by_name(self) -> dict[str, Tensor]:
@@ -166,11 +170,20 @@ class Adam(Optimizer):
             g = self._decay(p, g, lr)
         mean += (1 - beta1) * (g - mean)
         mean_square *= beta2
-        mean_square += (1 - beta2) * (g * g)
         # The corrections are numbers made here, in double precision, so that the plan does not count steps.
         size = lr / (1 - beta1**self.step_count)
         root = math.sqrt(1 - beta2**self.step_count)
-        p -= size * (mean / (sqrt(mean_square) / root + self.eps))
+
+        def direction(mean: Tensor, mean_square: Tensor) -> Tensor:
+            return mean / (sqrt(mean_square) / root + self.eps)
+
+        if p.dtype.kind != "c":
+            mean_square += (1 - beta2) * (g * g)
+            p -= size * direction(mean, mean_square)
+            return
+        # As in PyTorch a complex number is two real ones, each with a mean square of its own.
+        mean_square += (1 - beta2) * complex(square(real(g)), square(imag(g)))
+        p -= size * complex(*(direction(part(mean), part(mean_square)) for part in (real, imag)))
 
 
 class AdamW(Adam):
@@ -271,12 +284,15 @@ def clip_grad_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     given = [leaf for leaf in tree.leaves(gradients) if _trainable(leaf)]
     if not given:
         raise ValueError("clip_grad_norm(): there are no gradients")
-    total = square(abs(given[0])).sum()
-    for g in given[1:]:
-        total = total + square(abs(g)).sum()
+    # In float32 at least: squares of float16 overflow beyond 256, and a small scale has few bits there.
+    total = sum((square(abs(_widened(g))).sum() for g in given[1:]), start=square(abs(_widened(given[0]))).sum())
     norm = sqrt(total)
     scale = minimum(max_norm / (norm + 1e-6), 1.0)
-    return tree.map(lambda g: g * scale.astype(g.dtype) if _trainable(g) else g, gradients), norm
+    return tree.map(lambda g: (_widened(g) * scale).astype(g.dtype) if _trainable(g) else g, gradients), norm
+
+
+def _widened(g: Tensor) -> Tensor:
+    return g.astype(_core.float32) if g.itemsize < 4 else g
 
 
 def clip_grad_value(gradients: Any, limit: float) -> Any:

@@ -131,6 +131,30 @@ def test_clipping() -> None:
     assert isinstance(optim.clip_grad_norm(layer, 1.0)[0], nn.Linear)
 
 
+def test_clipping_half_precision_does_not_overflow() -> None:
+    for dtype in (lento.float16, lento.bfloat16):
+        gradients = [lento.full((4,), 300.0, dtype=dtype), lento.full((2,), 30000.0, dtype=dtype)]
+        clipped, norm = optim.clip_grad_norm(gradients, 0.01)
+        assert norm.dtype == lento.float32
+        expected = math.sqrt(sum(float(g.astype("float64").square().sum()) for g in gradients))
+        assert abs(float(norm) / expected - 1) < 1e-6
+        for g, c in zip(gradients, clipped, strict=True):
+            assert c.dtype == dtype
+            exact = g.astype("float64") * (0.01 / expected)
+            assert c.tolist() == exact.astype(dtype).tolist()
+
+
+def test_adam_takes_the_parts_of_complex_numbers_as_two() -> None:
+    p = lento.asarray([1 + 2j, -3 + 0.1j], dtype=lento.complex128)
+    parts = lento.asarray([[1, 2], [-3, 0.1]], dtype=lento.float64)
+    optimizers = [optim.AdamW(x, 0.1, weight_decay=0.1) for x in (p, parts)]
+    for i in range(5):
+        g = lento.asarray([[1.0 + i, -0.5], [0.0, 3.0 * i]], dtype=lento.float64)
+        optimizers[0].step(lento.complex(g[:, 0], g[:, 1]))
+        optimizers[1].step(g)
+    np.testing.assert_array_equal(p.numpy(), parts.numpy()[:, 0] + 1j * parts.numpy()[:, 1])
+
+
 # --- one plan ---
 
 
@@ -231,6 +255,11 @@ def test_a_state_of_another_optimizer_is_refused() -> None:
     with pytest.raises(lento.errors.ValueError, match=r"Adam.load_state_dict\(\): missing: exp_avg.0.weight, "):
         adam.load_state_dict(optim.SGD(model, 0.1).state_dict())
     assert adam.step_count == 0
+    state = {**adam.state_dict(), "step_count": lento.asarray(-1), "exp_avg.0.bias": lento.ones(16)}
+    with pytest.raises(ValueError, match="a step_count of -1 is less than none"):
+        adam.load_state_dict(state)
+    assert adam.step_count == 0
+    assert not adam.state["exp_avg"]["0.bias"].numpy().any()
 
 
 # --- beside torch ---
@@ -272,6 +301,23 @@ def test_clipping_agrees_with_torch() -> None:
     np.testing.assert_allclose(float(norm), expected, rtol=1e-6)
     for p, g in zip(parameters, clipped, strict=True):
         np.testing.assert_allclose(g.numpy(), p.grad.numpy(), rtol=1e-6)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_complex_parameters_agree_with_torch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    start = np.array([1 + 2j, -3 + 0.1j], np.complex64)
+    factor = np.array([0.5 - 1j, 2j], np.complex64)
+    ours, theirs = lento.asarray(start), torch.nn.Parameter(torch.tensor(start))
+    optimizer = OPTIMIZERS[name][0](ours)
+    other = eval(OPTIMIZERS[name][1], {**vars(torch.optim), "p": [theirs]})
+    for _ in range(6):
+        optimizer.step(lento.grad(lambda p: abs(p * factor - 1).sum())(ours))
+        other.zero_grad()
+        (theirs * torch.tensor(factor) - 1).abs().sum().backward()
+        other.step()
+        np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_gradients_are_matched_by_their_keys() -> None:
