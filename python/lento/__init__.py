@@ -92,6 +92,7 @@ from ._dtypes import (
 )
 from ._files import (
     load as load,
+    load_metadata as load_metadata,
     save as save,
 )
 from ._options import (

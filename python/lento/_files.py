@@ -1,4 +1,4 @@
-"""Tensors in files: .safetensors (written and checked here), .npy and .npz (by NumPy).
+"""Tensors in files: .safetensors (written and checked here), .npy and .npz (_npy.py).
 
 A safetensors file is the length of a header (eight bytes, little-endian), the header (JSON: name → dtype, shape and
 where its bytes begin and end), and the bytes.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import stat
 import struct
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
-from . import _core, _pickle, errors
+from . import _core, _npy, _pickle, errors
 
-__all__ = ["load", "save"]
+__all__ = ["load", "load_metadata", "save"]
 
 _NAMES = {
     "bool": "BOOL",
@@ -37,6 +38,8 @@ _DTYPES = {short: name for name, short in _NAMES.items()}
 _METADATA = "__metadata__"
 # What other readers accept; a file that claims more is not worth the memory.
 _LONGEST_HEADER = 100_000_000
+# Far more than dtype, shape and offsets of any tensor need.
+_LONGEST_ENTRY = 4096
 
 
 def save(
@@ -45,7 +48,7 @@ def save(
     """Writes tensors by name; dicts inside are written with dotted names.
 
     The end of the path says how: ``.safetensors``, ``.npz``, or ``.npy`` for one tensor. An older file is replaced only
-    when the new one is complete.
+    when the new one is complete; of a symbolic link, the file it points to.
 
         >>> import os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "w.safetensors")
@@ -58,9 +61,10 @@ def save(
     if end == ".npy":
         if isinstance(tensors, Mapping):
             raise TypeError("save(): a .npy file holds one tensor; use .npz or .safetensors for a dict")
-        array = _for_numpy("", _core.asarray(tensors))
+        tensor = _core.asarray(tensors)
+        _npy.header("", tensor)
         with _replacing(name) as file:
-            _numpy().save(file, array, allow_pickle=False)
+            _npy.write(file, tensor)
         return
     if end not in (".safetensors", ".npz"):
         raise errors.ValueError(f"save(): the path must end with .safetensors, .npz or .npy, not {name!r}")
@@ -70,9 +74,10 @@ def save(
     if end == ".npz":
         if metadata:
             raise errors.ValueError("save(): only .safetensors files hold metadata")
-        arrays = {key: _for_numpy(key, tensor) for key, tensor in flat.items()}
+        _npy.check(flat)
+        _core.eval(list(flat.values()))
         with _replacing(name) as file:
-            _numpy().savez(file, **arrays)
+            _npy.write_all(file, flat)
         return
     _save_safetensors(name, flat, metadata)
 
@@ -89,27 +94,30 @@ def load(path: str | os.PathLike[str], prefix: str = "") -> Any:
     if end not in (".npz", ".npy"):
         raise errors.ValueError(f"load(): the path must end with .safetensors, .npz or .npy, not {name!r}")
     try:
-        loaded = _numpy().load(name, allow_pickle=False)
-        if end == ".npy":
-            return _core.asarray(loaded)
-        with loaded:
-            return {key[len(prefix) :]: _core.asarray(loaded[key]) for key in loaded.files if key.startswith(prefix)}
-    except ImportError:
+        with open(name, "rb") as file:
+            return _npy.read(file) if end == ".npy" else dict(_npy.read_all(file, prefix))
+    except (ImportError, MemoryError):
         raise
+    except OSError as error:
+        raise errors.FileError(f"load(): {name}: {error.strerror or error}") from error
     except Exception as error:  # NumPy, zipfile and zlib each have their own
         raise errors.FileError(f"load(): {name}: {error}") from error
 
 
-def _numpy() -> Any:
-    import numpy
+def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The metadata of a ``.safetensors`` file: texts by name, as :func:`save` was given them. No tensor is read.
 
-    return numpy
-
-
-def _for_numpy(name: str, tensor: _core.Tensor) -> Any:
-    if tensor.dtype == _core.bfloat16:
-        raise errors.DTypeError(f"save(): {name}: NumPy's files cannot hold bfloat16; use .safetensors")
-    return tensor.numpy()
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "w.safetensors")
+    >>> lento.save(path, {"w": lento.ones(2)}, metadata={"step": "12"})
+    >>> lento.load_metadata(path)
+    {'step': '12'}
+    """
+    name = os.fspath(path)
+    if os.path.splitext(name)[1] != ".safetensors":
+        raise errors.ValueError(f"load_metadata(): only .safetensors files hold metadata, not {name!r}")
+    with _opened("load_metadata()", name) as file:
+        return _read_header(file)[1]
 
 
 def _flat(prefix: str, tensors: Mapping[str, Any]) -> Iterator[tuple[str, _core.Tensor]]:
@@ -128,10 +136,13 @@ def _flat(prefix: str, tensors: Mapping[str, Any]) -> Iterator[tuple[str, _core.
 
 @contextlib.contextmanager
 def _replacing(name: str) -> Iterator[IO[bytes]]:
-    """A new file beside the old one, which it replaces at the end if all went well."""
+    """A new file beside the old one, which it replaces at the end if all went well, with the old one's permissions."""
+    name = os.path.realpath(name)  # a link stays a link
     temporary = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         with open(temporary, "xb") as file:
+            with contextlib.suppress(OSError):  # there may be no old one
+                os.chmod(temporary, stat.S_IMODE(os.stat(name).st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -167,7 +178,10 @@ def _save_safetensors(name: str, tensors: dict[str, _core.Tensor], metadata: Map
         end = begin + tensor.nbytes
         header[key] = {"dtype": _NAMES[tensor.dtype.name], "shape": list(tensor.shape), "data_offsets": [begin, end]}
         begin = end
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise errors.ValueError(f"save(): a name or metadata is no valid text: {error}") from None
     text += b" " * (-len(text) % 8)
     if len(text) > _LONGEST_HEADER:
         raise errors.ValueError(f"save(): the names need a header of {len(text)} bytes; {_LONGEST_HEADER} are allowed")
@@ -179,33 +193,42 @@ def _save_safetensors(name: str, tensors: dict[str, _core.Tensor], metadata: Map
 
 
 def _load_safetensors(name: str, prefix: str) -> dict[str, _core.Tensor]:
-    try:
-        with open(name, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            start, entries = _read_header(file, size)
-            found = {}
-            for key, (dtype, shape, begin, end) in entries.items():
-                if key.startswith(prefix):
-                    file.seek(start + begin)
-                    content = file.read(end - begin)
-                    if len(content) != end - begin:
-                        raise _Malformed(f"the file ended inside {key!r}")
-                    if dtype == "bool" and content.translate(None, b"\0\1"):
-                        raise _Malformed(f"{key!r} has bytes that are neither false nor true")
-                    found[key[len(prefix) :]] = _pickle.tensor(dtype, shape, content)
-            return found
-    except _Malformed as error:
-        raise errors.FileError(f"load(): {name}: {error}") from None
-    except OSError as error:
-        raise errors.FileError(f"load(): {name}: {error.strerror or error}") from error
+    with _opened("load()", name) as file:
+        start, _, entries = _read_header(file)
+        found = {}
+        for key, (dtype, shape, begin, end) in entries.items():
+            if key.startswith(prefix):
+                file.seek(start + begin)
+                content = file.read(end - begin)
+                if len(content) != end - begin:
+                    raise _Malformed(f"the file ended inside {key!r}")
+                if dtype == "bool" and content.translate(None, b"\0\1"):
+                    raise _Malformed(f"{key!r} has bytes that are neither false nor true")
+                found[key[len(prefix) :]] = _pickle.tensor(dtype, shape, content)
+        return found
 
 
 class _Malformed(Exception):
     """What is wrong with a file."""
 
 
-def _read_header(file: IO[bytes], size: int) -> tuple[int, dict[str, tuple[str, tuple[int, ...], int, int]]]:
-    """Where the bytes begin, and dtype, shape, begin and end of every tensor; all checked."""
+@contextlib.contextmanager
+def _opened(caller: str, name: str) -> Iterator[IO[bytes]]:
+    try:
+        with open(name, "rb") as file:
+            yield file
+    except _Malformed as error:
+        raise errors.FileError(f"{caller}: {name}: {error}") from None
+    except OSError as error:
+        raise errors.FileError(f"{caller}: {name}: {error.strerror or error}") from error
+
+
+_Entry: TypeAlias = tuple[str, tuple[int, ...], int, int]
+
+
+def _read_header(file: IO[bytes]) -> tuple[int, dict[str, str], dict[str, _Entry]]:
+    """Where the bytes begin, the metadata, and dtype, shape, begin and end of every tensor; all checked."""
+    size = os.fstat(file.fileno()).st_size
     if size < 8:
         raise _Malformed(f"{size} bytes are too few for a .safetensors file")
     (length,) = struct.unpack("<Q", file.read(8))
@@ -213,11 +236,7 @@ def _read_header(file: IO[bytes], size: int) -> tuple[int, dict[str, tuple[str, 
         raise _Malformed(f"a header of {length} bytes is longer than the {_LONGEST_HEADER} allowed")
     if length > size - 8:
         raise _Malformed(f"the header of {length} bytes goes beyond the end of the file, of {size} bytes")
-    header = _parse(file.read(length))
-    metadata = header.pop(_METADATA, {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise _Malformed(f"{_METADATA} is no dict of texts")
-    entries = {key: _entry(key, value) for key, value in header.items()}
+    metadata, entries = _Header(file.read(length)).parse()
     # Side by side and nothing between: what is not described could hide something, what overlaps would be shared.
     position, before = 0, ""
     for key, (_, _, begin, end) in sorted(entries.items(), key=lambda item: item[1][2:]):
@@ -227,31 +246,121 @@ def _read_header(file: IO[bytes], size: int) -> tuple[int, dict[str, tuple[str, 
         position, before = end, key
     if position != size - 8 - length:
         raise _Malformed(f"the tensors need {position} bytes, but {size - 8 - length} are there")
-    return 8 + length, entries
+    return 8 + length, metadata, entries
 
 
-def _parse(text: bytes) -> dict[str, Any]:
-    import json
+class _Header:
+    """The header's JSON, read entry by entry: one that nests or goes on for ever costs neither memory nor time."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            twice = next(key for key in made if sum(key == other for other, _ in pairs) > 1)
-            raise _Malformed(f"{twice!r} is in the header twice")
-        return made
+    def __init__(self, content: bytes) -> None:
+        import json
 
-    if not text.startswith(b"{"):
-        raise _Malformed("the header does not begin with {")
-    try:
-        header = json.loads(text.decode(), object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
-        raise _Malformed(f"the header is no JSON: {error}") from None
-    if not isinstance(header, dict):
-        raise _Malformed("the header is no dict")
-    return header
+        self._decode = json.JSONDecoder().raw_decode
+        self._loads = json.loads
+        if not content.startswith(b"{"):
+            raise _Malformed("the header does not begin with {")
+        try:
+            self._text = content.decode()
+        except UnicodeDecodeError as error:
+            raise _Malformed(f"the header is no UTF-8: {error}") from None
+        self._at = 0
+
+    def parse(self) -> tuple[dict[str, str], dict[str, _Entry]]:
+        metadata: dict[str, str] | None = None
+        entries: dict[str, _Entry] = {}
+        for key in self._keys("the header"):
+            if key in entries or (key == _METADATA and metadata is not None):
+                raise _Malformed(f"{key!r} is in the header twice")
+            if key == _METADATA:
+                metadata = self._metadata()
+            else:
+                entries[key] = _entry(key, self._value(key))
+        self._skip_spaces()
+        if self._at != len(self._text):
+            raise _Malformed(f"the header is no JSON: something follows its end, at character {self._at}")
+        return metadata or {}, entries
+
+    def _keys(self, where: str) -> Iterator[str]:
+        """The keys of an object that begins here; who takes one reads its value before taking the next."""
+        self._expect("{", where)
+        if self._follows("}"):
+            return
+        while True:
+            key = self._string(where)
+            self._expect(":", where)
+            yield key
+            if self._follows("}"):
+                return
+            self._expect(",", where)
+
+    def _metadata(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        try:
+            for key in self._keys(_METADATA):
+                if key in found:
+                    raise _Malformed(f"{key!r} is in {_METADATA} twice")
+                found[key] = self._string(_METADATA)
+        except _NoText:
+            raise _Malformed(f"{_METADATA} is no dict of texts") from None
+        return found
+
+    def _value(self, key: str) -> dict[str, Any]:
+        """An entry, which has no braces inside."""
+        self._skip_spaces()
+        end = self._text.find("}", self._at, self._at + _LONGEST_ENTRY) + 1
+        if not self._text.startswith("{", self._at) or not end:
+            raise _Malformed(f"{key!r} is not described by dtype, shape and data_offsets")
+
+        def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            made = dict(pairs)
+            if len(made) != len(pairs):
+                raise _Malformed(f"{key!r} has a field twice")
+            return made
+
+        try:
+            value: dict[str, Any] = self._loads(self._text[self._at : end], object_pairs_hook=unique)
+        except (ValueError, RecursionError) as error:
+            raise _Malformed(f"{key!r} is described by no JSON: {error}") from None
+        self._at = end
+        return value
+
+    def _string(self, where: str) -> str:
+        self._skip_spaces()
+        if not self._text.startswith('"', self._at):
+            raise _NoText(f"{where} is no JSON: a text is missing at character {self._at}")
+        try:
+            text, self._at = self._decode(self._text, self._at)
+            text.encode()
+        except UnicodeEncodeError:
+            raise _Malformed(f"{where} has a name that is no valid text, {text!r:.80}") from None
+        except ValueError as error:
+            raise _Malformed(f"{where} is no JSON: {error}") from None
+        return str(text)
+
+    def _expect(self, sign: str, where: str) -> None:
+        if not self._follows(sign):
+            raise _NoText(f"{where} is no JSON: {sign} is missing at character {self._at}")
+
+    def _follows(self, sign: str) -> bool:
+        self._skip_spaces()
+        found = self._text.startswith(sign, self._at)
+        self._at += found
+        return found
+
+    def _skip_spaces(self) -> None:
+        # As slices that grow: one character at a time would be slow for a header of spaces.
+        size = 16
+        while self._text[self._at : self._at + 1] in {" ", "\t", "\n", "\r"}:
+            part = self._text[self._at : self._at + size]
+            self._at += len(part) - len(part.lstrip(" \t\n\r"))
+            size *= 2
 
 
-def _entry(key: str, value: Any) -> tuple[str, tuple[int, ...], int, int]:
+class _NoText(_Malformed):
+    """Something else stands where a text or a sign of JSON must."""
+
+
+def _entry(key: str, value: Any) -> _Entry:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise _Malformed(f"{key!r} is not described by dtype, shape and data_offsets")
     dtype = _DTYPES.get(value["dtype"]) if isinstance(value["dtype"], str) else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import struct
+import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,46 @@ def test_numpys_files(tmp_path: Path) -> None:
     assert list(lento.load(tmp_path / "x.npz", "a.")) == ["b"]
 
 
+def test_any_name_goes_into_a_npz_file(tmp_path: Path) -> None:
+    names = ["file", "allow_pickle", "args", "kwds", "a", "a.npy", "", "x/../y", "ä"]
+    lento.save(tmp_path / "x.npz", {name: i for i, name in enumerate(names)})
+    assert {name: int(x) for name, x in lento.load(tmp_path / "x.npz").items()} == {n: i for i, n in enumerate(names)}
+    with np.load(tmp_path / "x.npz") as theirs:
+        assert (int(theirs["file"]), int(theirs["allow_pickle"])) == (0, 1)
+    with pytest.raises(lento.errors.ValueError, match="has a character 0"):
+        lento.save(tmp_path / "x.npz", {"a\0b": lento.ones(1)})
+
+
+def test_every_dtype_and_shape_comes_back_from_numpys_files(tmp_path: Path) -> None:
+    tensors = {name: lento.asarray([[0, 1, 1], [1, 0, 1]]).astype(name) for name in DTYPES if name != "bfloat16"}
+    tensors |= {"complex128": lento.asarray([1 + 2j], dtype=lento.complex128), "scalar": lento.asarray(2.5)}
+    tensors["empty"] = lento.zeros((3, 0, 2))
+    lento.save(tmp_path / "x.npz", tensors)
+    loaded = lento.load(tmp_path / "x.npz")
+    assert set(loaded) == set(tensors)
+    for name, tensor in tensors.items():
+        lento.save(tmp_path / "x.npy", tensor)
+        for found in (loaded[name], lento.load(tmp_path / "x.npy")):
+            assert (found.dtype, found.shape, found.tobytes()) == (tensor.dtype, tensor.shape, tensor.tobytes()), name
+
+
+def test_arrays_of_others_in_a_npz_file_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "x")
+    with pytest.raises(lento.FileError, match=r"'a\.txt' is no \.npy file"):
+        lento.load(path)
+    lento.save(tmp_path / "x.npy", lento.ones(1))
+    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the name that is there twice
+        for _ in range(2):
+            archive.write(tmp_path / "x.npy", "x.npy")
+    with pytest.raises(lento.FileError, match="'x' is there twice"):
+        lento.load(path)
+    np.savez_compressed(path, a=np.asfortranarray(np.arange(6.0).reshape(2, 3)), b=np.arange(3, dtype=">i4"))
+    assert lento.load(path)["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_safetensors_need_no_numpy(tmp_path: Path) -> None:
     check_program(
         f"""
@@ -101,7 +143,49 @@ def test_safetensors_need_no_numpy(tmp_path: Path) -> None:
     )
 
 
+def test_metadata_comes_back(path: Path) -> None:
+    metadata = {"format": "pt", "ä}": '{"step": 3}\n'}
+    lento.save(path, {"x": lento.ones(1)}, metadata)
+    assert lento.load_metadata(path) == metadata
+    assert list(lento.load(path)) == ["x"]
+    lento.save(path, {"x": lento.ones(1)})
+    assert lento.load_metadata(path) == {}
+    with pytest.raises(lento.errors.ValueError, match=r"only \.safetensors files hold metadata"):
+        lento.load_metadata(path.with_suffix(".npz"))
+    with pytest.raises(lento.FileError, match=r"load_metadata\(\): .*: No such file"):
+        lento.load_metadata(path.with_name("none.safetensors"))
+
+
+def test_spaces_and_the_order_of_fields_are_free(path: Path) -> None:
+    fields = b'\t"data_offsets" : [ 0 , 8 ] ,\n "shape" : [ 2 ], "dtype" : "\\u004632" '
+    written(path, b'{ "a" : {' + fields + b'} , "\\u0062" :{"dtype":"I8","shape":[0],"data_offsets":[8,8]}\r\n} ')
+    loaded = lento.load(path)
+    assert (loaded["a"].tolist(), loaded["b"].shape) == ([0, 0], (0,))
+
+
 # --- saving ---
+
+
+def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
+    file, link = tmp_path / "file.safetensors", tmp_path / "link.safetensors"
+    lento.save(file, {"x": lento.zeros(1)})
+    file.chmod(0o640)
+    link.symlink_to(file.name)
+    lento.save(link, {"x": lento.ones(1)})
+    assert link.is_symlink()
+    assert lento.load(file)["x"].tolist() == [1]
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tmp_path)) == [file.name, link.name]
+    (tmp_path / "to-nothing.npz").symlink_to("new.npz")
+    lento.save(tmp_path / "to-nothing.npz", {"x": lento.ones(1)})
+    assert (tmp_path / "to-nothing.npz").is_symlink()
+    assert list(lento.load(tmp_path / "new.npz")) == ["x"]
+
+
+def test_names_that_are_no_text_are_refused(path: Path) -> None:
+    with pytest.raises(lento.errors.ValueError, match="no valid text"):
+        lento.save(path, {"\ud800": lento.ones(1)})
+    assert os.listdir(path.parent) == []
 
 
 def test_a_save_that_fails_leaves_the_old_file(path: Path) -> None:
@@ -158,17 +242,31 @@ HOSTILE: dict[str, tuple[Any, bytes, str]] = {
     # name: (header, bytes behind it, what the error says)
     "no dict": (b"[1]", b"", "the header does not begin with {"),
     "spaces first": (b' {"a":1}', b"", "the header does not begin with {"),
-    "no json": (b'{"a":', b"", "the header is no JSON"),
+    "no json": (b'{"a":', b"", "'a' is not described by dtype, shape and data_offsets"),
+    "no comma": (b'{"__metadata__":{} "a":1}', b"", "the header is no JSON: , is missing at character 19"),
+    "no colon": (b'{"a"}', b"", "the header is no JSON: : is missing at character 4"),
+    "no name": (b'{3:1}', b"", "the header is no JSON: a text is missing at character 1"),
+    "no end": (b'{"a', b"", "the header is no JSON: Unterminated string"),
+    "control character": (b'{"\n":1}', b"", "the header is no JSON: Invalid control character"),
+    "entry no json": (b'{"a": {"dtype"}}', b"", "'a' is described by no JSON: "),
+    "half a character": (b'{"\\ud800": {}}', b"", "the header has a name that is no valid text, '\\ud800'"),
     "behind json": (b"{}{}", b"", "the header is no JSON"),
-    "no utf-8": (b'{"\xff":1}', b"", "the header is no JSON"),
-    "deep": (b'{"a":' + b"[" * 200_000, b"", "the header is no JSON"),
-    "digits": (b'{"a":' + b"9" * 10_000 + b"}", b"", "the header is no JSON"),
+    "no utf-8": (b'{"\xff":1}', b"", "the header is no UTF-8: "),
+    "deep": (b'{"a":' + b"[" * 200_000, b"", "'a' is not described by"),
+    "deep objects": (b'{"a":' + b'{"a":' * 200_000, b"", "'a' is not described by"),
+    "deep inside": (b'{"a":{"shape":' + b"[" * 2000 + b"}", b"", "'a' is described by no JSON: "),
+    "deep metadata": (b'{"__metadata__":' + b"[" * 200_000, b"", "__metadata__ is no dict of texts"),
+    "wide": (b'{"a":[' + b"[]," * 200_000 + b"[]]}", b"", "'a' is not described by"),
+    "spaces": (b"{" + b" " * 1_000_000, b"", "the header is no JSON: a text is missing at character 1000001"),
+    "digits": (b'{"a":' + b"9" * 10_000 + b"}", b"", "'a' is not described by"),
+    "many digits": (b'{"a":{"shape":[' + b"9" * 10_000 + b"]}}", b"", "'a' is not described by"),
+
     "twice": (
         f'{{"a": {json.dumps(entry())}, "a": {json.dumps(entry())}}}'.encode(), bytes(8), "'a' is in the header twice",
     ),
     "field twice": (
         b'{"a": {"dtype": "F32", "dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}', bytes(8),
-        "'dtype' is in the header twice",
+        "'a' has a field twice",
     ),
     "no entry": ({"a": 3}, b"", "'a' is not described by dtype, shape and data_offsets"),
     "missing field": ({"a": {"dtype": "F32", "shape": [2]}}, bytes(8), "'a' is not described by"),
@@ -193,6 +291,10 @@ HOSTILE: dict[str, tuple[Any, bytes, str]] = {
     "more at the end": ({"a": entry()}, bytes(9), "the tensors need 8 bytes, but 9 are there"),
     "less at the end": ({"a": entry()}, bytes(7), "the tensors need 8 bytes, but 7 are there"),
     "metadata": ({"__metadata__": {"a": 1}}, b"", "__metadata__ is no dict of texts"),
+    "metadata twice": (
+        b'{"__metadata__": {}, "__metadata__": {}}', b"", "'__metadata__' is in the header twice",
+    ),
+    "metadata name twice": (b'{"__metadata__": {"a": "", "a": ""}}', b"", "'a' is in __metadata__ twice"),
     "metadata list": ({"__metadata__": []}, b"", "__metadata__ is no dict of texts"),
     "truth values": ({"a": entry([2], 0, 2, "BOOL")}, b"\1\2", "'a' has bytes that are neither false nor true"),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import _core
+from .. import _core, tree
 from .._closures import add_step_closure as _add_step_closure
 from . import computation, config, debug, ir_cache, metrics, ts_backend
 from ._files import save_arrays as _save_arrays
@@ -83,27 +83,12 @@ def run_step_closures() -> None:
     _core.run_step_closures()
 
 
-def _flatten(tree: Any, found: list[_core.Tensor]) -> None:
-    if isinstance(tree, _core.Tensor):
-        found.append(tree)
-    elif isinstance(tree, dict):
-        for value in tree.values():
-            _flatten(value, found)
-    elif isinstance(tree, tuple | list):
-        for value in tree:
-            _flatten(value, found)
-
-
-def _on_cpu(tree: Any) -> Any:
-    if isinstance(tree, _core.Tensor):
-        if str(tree.device).startswith("cpu"):
-            return tree.__copy__()
-        return _core._rebuild(tree.dtype.name, tree.shape, tree.tobytes())
-    if isinstance(tree, dict):
-        return type(tree)((key, _on_cpu(value)) for key, value in tree.items())
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*map(_on_cpu, tree))
-    return type(tree)(map(_on_cpu, tree)) if isinstance(tree, tuple | list) else tree
+def _on_cpu(value: Any) -> Any:
+    if not isinstance(value, _core.Tensor):
+        return value
+    if str(value.device).startswith("cpu"):
+        return value.__copy__()
+    return _core._rebuild(value.dtype.name, value.shape, value.tobytes())
 
 
 def to_cpu(tensors: Any, devices: Sequence[Any] | None = None) -> Any:
@@ -113,10 +98,8 @@ def to_cpu(tensors: Any, devices: Sequence[Any] | None = None) -> Any:
     >>> pair["a"].is_pending
     False
     """
-    found: list[_core.Tensor] = []
-    _flatten(tensors, found)
-    sync_multi(found, devices)
-    return _on_cpu(tensors)
+    sync_multi([leaf for leaf in tree.leaves(tensors) if isinstance(leaf, _core.Tensor)], devices)
+    return tree.map(_on_cpu, tensors)
 
 
 def save(tensors: Any, f: Any) -> None:
