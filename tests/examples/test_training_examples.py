@@ -19,6 +19,7 @@ import pictures
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+CPP_DIGITS = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve() / "examples" / "digits"
 DEMO = [sys.executable, str(ROOT / "examples" / "demo.py"), "--digit-steps", "8", "--gpt-steps", "4", "--write", "5"]
 
 
@@ -51,6 +52,17 @@ def test_digits_are_learnt_in_one_plan_without_waiting(capsys: pytest.CaptureFix
     assert progress.summary["plans found again"] == "298"
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 9 and all("steps/s" in line and "hits" in line for line in lines)
+
+
+@pytest.mark.skipif(not CPP_DIGITS.exists(), reason="built without LENTO_BUILD_EXAMPLES")
+def test_digits_in_cpp_go_the_way_of_python() -> None:
+    done = subprocess.run([CPP_DIGITS, "100", "3"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    losses = {int(step): loss for step, loss in re.findall(r"step +(\d+)  loss ([\d.]+)", done.stdout)}
+    _, accuracy, progress = digits.train(steps=100, batch=64, seed=3)
+    assert losses == {step: f"{progress.losses[step - 1]:.6f}" for step in (1, 100)}
+    assert f"reads {100 * accuracy:.1f}% of 400 new pictures" in done.stdout
+    assert "plans compiled 2, found again 98, implicit syncs 0" in done.stdout
 
 
 def test_digits_data_are_what_their_text_says() -> None:
