@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from training import MODELS, Model
 
 K, M = 1 << 10, 1 << 20
 
@@ -99,13 +100,21 @@ class Within:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Lento takes at most this part of what the best of these peers takes."""
+
+    part: float
+    peers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Bandwidth:
     """Lento moves at least this part of the bytes a second that a loop with non-temporal stores does."""
 
     part: float
 
 
-Target = Faster | Within | Bandwidth
+Target = Faster | Within | Part | Bandwidth
 
 
 @dataclass(frozen=True)
@@ -122,8 +131,11 @@ class Case:
     bytes: int = 0
     # How far from NumPy's float64 result, relative to the largest element. Zero for what only moves or compares.
     tolerance: float = 2e-5
-    # "warm", or which first time in a process is measured: "first", "shape", "disk".
+    # "warm", or which first time in a process is measured: "first", "shape", "disk". Of training "warm", "first" or
+    # "memory".
     kind: str = "warm"
+    # What is trained: then there is no function, and a call is a step.
+    model: Model | None = None
     # How often one call runs the function, each time on its last result, as in a loop that waits only at its end.
     steps: int = 1
     # What the sizes are divided by in quick runs.
@@ -184,6 +196,27 @@ def reduction(name: str, make: Callable[..., Make], **more: Any) -> list[Case]:
 def first(name: str, title: str, kind: str, limit: float) -> Case:
     return Case(name, title, elementwise, uniform((K,), (K,), (K,)), (Within(limit),), kind=kind, shrink=1)
 
+
+def nothing(*_: Any) -> Any:
+    raise AssertionError("a model has a loss instead")
+
+
+def training(name: str, times: float) -> list[Case]:
+    model = MODELS[name]
+
+    def case(ending: str, title: str, *targets: Target, **more: Any) -> Case:
+        return Case(f"train-{name}{ending}", title, nothing, uniform(), targets, model=model, tolerance=1e-4, **more)
+
+    return [
+        case("", f"{model.name}: {model.title}", Faster(times, TRAINERS)),
+        case("-first", f"{model.name}: first step", Part(0.1, ("torch.compile",)), Part(1 / 3, ("jax",)), kind="first"),
+        case(
+            "-memory", f"{model.name}: memory", Part(1.0, ("torch", "torch.compile", "jax")), kind="memory", unit="MB"
+        ),
+    ]
+
+
+TRAINERS = ("torch", "torch.compile", "ltc", "jax", "mlx")
 
 CASES = [
     Case(
@@ -264,6 +297,9 @@ CASES = [
         suffix="2 × 8 M",
         tolerance=0.0,
     ),
+    *training("mlp", 1.15),
+    *training("gpt", 1.15),
+    *training("conv", 1.0),
 ]
 
 

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cases import Bandwidth, Case, Faster, Target, Within
+from cases import Bandwidth, Case, Faster, Part, Target, Within
 from peers import PEERS
 
-UNITS = {"ms": 1e6, "µs": 1e3, "ns/op": 1.0}
+# What one is, in nanoseconds; in bytes.
+UNITS = {"ms": 1e6, "µs": 1e3, "ns/op": 1.0, "MB": 1e6}
 
 
 def label(peer: str) -> str:
@@ -25,6 +26,8 @@ def summary(cases: list[Case], results: dict[str, dict[str, dict[str, Any]]], he
                 result["best"] = min(result["samples_ns"]) / UNITS[case.unit] / case.ops
                 if case.bytes:
                     result["gb_per_s"] = case.bytes / min(result["samples_ns"])
+            elif "samples_bytes" in result:
+                result["best"] = min(result["samples_bytes"]) / UNITS[case.unit]
         best = {peer: result["best"] for peer, result in peers.items() if "best" in result}
         others = {peer: value for peer, value in best.items() if peer != "lento"}
         fastest = min(others, key=lambda peer: others[peer], default=None)
@@ -58,11 +61,17 @@ def judge(
             value = peers["lento"]["gb_per_s"] / stream
             return {"text": text, "value": value, "met": value >= part}
         case Faster(times, names):
-            text = f"≥ {times:.1f} × {'/'.join(label(name) for name in names)}"
+            text = f"≥ {times:.3g} × {'/'.join(label(name) for name in names)}"
             rivals = [best[name] for name in names if name in best]
             if not rivals or own is None:
                 return {"text": text, "value": None, "met": None if not rivals else False}
             return {"text": text, "value": min(rivals) / own, "met": min(rivals) / own >= times}
+        case Part(part, names):
+            text = f"≤ {part:.2g} × {'/'.join(label(name) for name in names)}"
+            rivals = [best[name] for name in names if name in best]
+            if not rivals or own is None:
+                return {"text": text, "value": None, "met": None if not rivals else False}
+            return {"text": text, "value": own / min(rivals), "met": own <= part * min(rivals)}
 
 
 def figures(value: float) -> str:

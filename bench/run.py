@@ -32,6 +32,8 @@ HERE = Path(__file__).parent
 # A burst of calls of one peer; then it is the next one's turn.
 BURST_SECONDS = 0.2
 BURST_CALLS = 400
+# The same for training steps, of which one may take a tenth of a second.
+STEPS_SECONDS = 0.6
 # Threads of the last peer that still spin for work fall asleep meanwhile.
 PAUSE_SECONDS = 0.02
 # A peer that has used this much time at a case takes part in no further round.
@@ -74,11 +76,27 @@ class Run:
 
 
 def expected_result(case: Case, run: Run) -> str:
-    """A file with what NumPy computes in float64."""
+    """A file with what NumPy computes in float64; of training, the losses that PyTorch has in float64."""
+    if case.model:
+        return expected_losses(case, run)
     inputs = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in case.inputs(run.quick)]
     path = run.folder / "expected.npy"
     peer = NumPy(run.threads)
     np.save(path, case.run(peer, peer.compile(case.function), inputs))
+    return str(path)
+
+
+def expected_losses(case: Case, run: Run) -> str:
+    path = run.folder / f"{case.name.removesuffix('-' + case.kind)}.npy"
+    # Without PyTorch Lento in float64 has to do: then only the peers' losses say that Lento's are right.
+    for peer in ("torch", "lento") if not path.exists() else ():
+        process = run.start(peer, Path(tempfile.mkdtemp(dir=run.folder)))
+        answer = process.hello
+        if not failure(answer):
+            answer = process.ask("losses", LONGEST_SECONDS, name=case.name, path=str(path))
+        process.close()
+        if not failure(answer):
+            break
     return str(path)
 
 
@@ -107,7 +125,10 @@ def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str
             time.sleep(PAUSE_SECONDS)
             start = time.monotonic()
             answer = run.worker(peer).ask(
-                "measure", LONGEST_SECONDS, seconds=0.0 if run.quick else BURST_SECONDS, most=BURST_CALLS
+                "measure",
+                LONGEST_SECONDS,
+                seconds=0.0 if run.quick else (STEPS_SECONDS if case.model else BURST_SECONDS),
+                most=BURST_CALLS,
             )
             used[peer] += time.monotonic() - start
             if failure(answer):
@@ -168,6 +189,35 @@ def measure_first(cases: list[Case], run: Run, progress: Progress) -> dict[str, 
     return results
 
 
+def measure_training(cases: list[Case], run: Run, progress: Progress) -> dict[str, dict[str, dict[str, Any]]]:
+    """First steps and memory of one model: each in a new process with empty folders for compiled code."""
+    expected = expected_losses(cases[0], run)
+    results: dict[str, dict[str, dict[str, Any]]] = {case.name: {} for case in cases}
+    used = dict.fromkeys(run.peers, 0.0)
+    for round in range(run.rounds):
+        for peer in run.peers:
+            if used[peer] > ENOUGH_SECONDS:
+                continue
+            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
+            start = time.monotonic()
+            caches = Path(tempfile.mkdtemp(dir=run.folder))
+            process = run.start(peer, caches)
+            answer = process.hello
+            if not failure(answer):
+                answer = process.ask("first_steps", LONGEST_SECONDS, name=cases[0].name, expected=expected)
+            process.close()
+            shutil.rmtree(caches, ignore_errors=True)
+            used[peer] += time.monotonic() - start
+            for case in cases:
+                key = "samples_bytes" if case.kind == "memory" else "samples_ns"
+                if failure(answer):
+                    results[case.name][peer] = answer
+                    used[peer] = 2 * ENOUGH_SECONDS
+                else:
+                    results[case.name].setdefault(peer, {key: []})[key].append(answer[case.kind])
+    return results
+
+
 def build_stream(run: Run) -> Path | None:
     program = run.folder / "stream"
     command = [
@@ -218,19 +268,22 @@ def measure(run: Run) -> dict[str, Any]:
     """Everything, as it is written to the JSON file."""
     # Before this run adds to it.
     where = machine(run.threads)
-    firsts = [case for case in run.cases if case.kind != "warm"]
-    progress = Progress(len(run.cases) - len(firsts) + bool(firsts))
+    groups: dict[Any, list[Case]] = {}
+    for case in run.cases:
+        groups.setdefault(case.name if case.kind == "warm" else case.model, []).append(case)
+    progress = Progress(len(groups))
     if any(case.bytes for case in run.cases):
         run.stream_program = build_stream(run)
     try:
-        for case in run.cases:
-            if case.name in run.results:
-                continue
+        for cases in groups.values():
+            case = cases[0]
             progress.begin(case.title)
             if case.kind == "warm":
                 run.results[case.name] = measure_warm(case, run, progress)
+            elif case.model:
+                run.results.update(measure_training(cases, run, progress))
             else:
-                run.results.update(measure_first(firsts, run, progress))
+                run.results.update(measure_first(cases, run, progress))
             progress.end()
     finally:
         run.kill()

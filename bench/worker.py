@@ -12,13 +12,22 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cases import CASES, Case
 from peers import MissingError, Peer, load
+from training import RATE
 
 WARM_SECONDS = 0.4
+# Many kernels, some of which are compiled a second time meanwhile.
+WARM_TRAINING_SECONDS = 2.0
+# Steps whose losses are compared before training is timed.
+CHECKED_STEPS = 5
+# Steps after which memory is looked at: by then everything has been compiled again that shall be faster.
+TRAINED_STEPS = 100
+TRAINED_SECONDS = 5.0
 # Of the second tensor that a kernel is called with; no power of two.
 NEW_SHAPE = 1000
 
@@ -38,6 +47,10 @@ class Worker:
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Compiles the case, compares its result with what is in this file, and runs it until it is warm."""
         case = find(name)
+        if case.model:
+            self.call = self.train(case, expected)
+            self.warm(WARM_TRAINING_SECONDS)
+            return {}
         inputs, function = self.tensors(case.inputs(self.quick)), self.peer.compile(case.function)
         result = case.run(self.peer, function, inputs)
         self.peer.wait(result)
@@ -48,10 +61,14 @@ class Worker:
             self.peer.wait(case.run(self.peer, function, inputs))
 
         self.call = call
-        start = time.monotonic()
-        while time.monotonic() - start < (0 if self.quick else WARM_SECONDS):
-            call()
+        self.warm(WARM_SECONDS)
         return {}
+
+    def warm(self, seconds: float) -> None:
+        assert self.call is not None
+        start = time.monotonic()
+        while time.monotonic() - start < (0 if self.quick else seconds):
+            self.call()
 
     def measure(self, seconds: float, most: int) -> dict[str, Any]:
         """Nanoseconds of single calls: everything from recording to freeing the result. The first one is not counted,
@@ -92,8 +109,76 @@ class Worker:
             compare(self.peer.numpy(result), want[: len(want) if tensors is inputs else NEW_SHAPE], case.tolerance)
         return {"first": times[0], "shape": times[1]}
 
+    def train(self, case: Case, expected: str) -> Callable[[], None]:
+        """A training step, after as many steps as there are losses in this file, which were the same."""
+        step = self.start_training(case)
+        want = np.load(expected)
+        got = []
+        for _ in want:
+            loss = step()
+            self.peer.wait(loss)
+            got.append(float(self.peer.numpy(loss)))
+        compare(np.array(got, np.float32), want, case.tolerance)
+        return lambda: self.peer.wait(step())
+
+    def start_training(self, case: Case, dtype: Any = np.float32) -> Callable[[], Any]:
+        assert case.model is not None
+        weights, batch = case.model.inputs(self.quick)
+        return self.peer.trainer(
+            case.model.loss,
+            {name: self.peer.parameter(name, values.astype(dtype)) for name, values in weights.items()},
+            self.tensors([a.astype(dtype) if a.dtype.kind == "f" else a for a in batch]),
+            RATE,
+        )
+
+    def losses(self, name: str, path: str) -> dict[str, Any]:
+        """Writes the losses of the first steps, computed in float64."""
+        step = self.start_training(find(name), np.float64)
+        made = []
+        for _ in range(CHECKED_STEPS):
+            loss = step()
+            self.peer.wait(loss)
+            made.append(float(self.peer.numpy(loss)))
+        np.save(path, np.array(made))
+        return {}
+
+    def first_steps(self, name: str, expected: str) -> dict[str, Any]:
+        """Nanoseconds of the first step in this process, and bytes by which memory grows while it trains."""
+        case = find(name)
+        step = self.start_training(case)
+        before = reset_peak()
+        start = time.perf_counter_ns()
+        loss = step()
+        self.peer.wait(loss)
+        first = time.perf_counter_ns() - start
+        compare(np.array([self.peer.numpy(loss)]).reshape(1), np.load(expected)[:1], case.tolerance)
+        end = time.monotonic() + (0 if self.quick else TRAINED_SECONDS)
+        steps = 1
+        while steps < CHECKED_STEPS or (steps < TRAINED_STEPS and time.monotonic() < end):
+            loss = step()
+            self.peer.wait(loss)
+            steps += 1
+        return {"first": first, "memory": peak() - before}
+
     def tensors(self, arrays: list[np.ndarray]) -> list[Any]:
         return [self.peer.array(a) if a.dtype.kind == "f" else self.peer.indices(a) for a in arrays]
+
+
+def peak() -> int:
+    """The most bytes of memory that this process has had since reset_peak()."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise MissingError("no peak of memory on this system")
+
+
+def reset_peak() -> int:
+    """The bytes of memory that this process has now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError as error:
+        raise MissingError(f"no peak of memory: {error}") from error
+    return peak()
 
 
 def find(name: str) -> Case:

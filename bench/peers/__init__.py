@@ -63,6 +63,17 @@ class Peer:
     def wait(self, result: Any) -> None:
         """Returns when the result has its values."""
 
+    def parameter(self, name: str, values: np.ndarray) -> Any:
+        """A weight, given in PyTorch's layout, in the one that the library's users would choose."""
+        return self.array(values)
+
+    def trainer(
+        self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
+    ) -> Callable[[], Any]:
+        """A function that takes one step of Adam with ``loss(peer, weights, *batch)`` and gives the loss before it.
+        Waiting for that waits for the new weights too."""
+        raise MissingError("no training")
+
     def numpy(self, result: Any) -> np.ndarray:
         return np.asarray(result)
 

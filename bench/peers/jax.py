@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,3 +34,61 @@ class Jax(Peer):
 
     def softmax(self, x: Any) -> Any:
         return jax.nn.softmax(x, axis=1)
+
+    relu = staticmethod(jax.nn.relu)
+    swap = staticmethod(jnp.swapaxes)
+
+    def parameter(self, name: str, values: np.ndarray) -> Any:
+        # Linear layers are (in, out) there.
+        return self.array(values.T if values.ndim == 2 and name.endswith("weight") else values)
+
+    def linear(self, x: Any, weight: Any, bias: Any) -> Any:
+        return x @ weight + bias
+
+    def gelu(self, x: Any) -> Any:
+        return jax.nn.gelu(x, approximate=False)
+
+    def embedding(self, indices: Any, weight: Any) -> Any:
+        return weight[indices]
+
+    def norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        return jax.nn.standardize(x, axis=-1, epsilon=1e-5) * weight + bias
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        length = q.shape[-2]
+        scores = q @ jnp.swapaxes(k, 2, 3) / math.sqrt(q.shape[-1])
+        seen = jnp.tril(jnp.ones((length, length), bool))
+        return jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1) @ v
+
+    def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
+        return jax.lax.conv(x, weight, (1, 1), "SAME") + bias[:, None, None]
+
+    def mean_of_pixels(self, x: Any) -> Any:
+        return x.mean((2, 3))
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+    def trainer(
+        self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
+    ) -> Callable[[], Any]:
+        def train(state: Any, count: Any, *batch: Any) -> Any:
+            weights, means, squares = state
+            value, gradients = jax.value_and_grad(lambda weights: loss(self, weights, *batch))(weights)
+            means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, gradients)
+            squares = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, squares, gradients)
+            size, root = rate / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
+            weights = jax.tree.map(lambda w, m, s: w - size * m / (jnp.sqrt(s) / root + 1e-8), weights, means, squares)
+            return value, (weights, means, squares)
+
+        train = jax.jit(train, donate_argnums=0)
+        state = (weights, jax.tree.map(jnp.zeros_like, weights), jax.tree.map(jnp.zeros_like, weights))
+        count = 0
+
+        def step() -> Any:
+            nonlocal state, count
+            count += 1
+            value, state = train(state, np.float32(count), *batch)
+            return value
+
+        return step

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import lento
 import numpy as np
+from lento import nn
 
 from . import Peer, with_functions_of
 
@@ -41,3 +43,35 @@ class Lento(Peer):
 
     def transpose(self, x: Any) -> Any:
         return lento.contiguous(x.T)
+
+    linear = staticmethod(nn.linear)
+    relu = staticmethod(nn.relu)
+    gelu = staticmethod(nn.gelu)
+    embedding = staticmethod(nn.embedding)
+    cross_entropy = staticmethod(nn.cross_entropy)
+    swap = staticmethod(lento.swapaxes)
+
+    def norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        return nn.layer_norm(x, (x.shape[-1],), weight, bias)
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
+        return nn.conv2d(x, weight, bias, padding=1)
+
+    def mean_of_pixels(self, x: Any) -> Any:
+        return lento.mean(x, axis=(2, 3))
+
+    def trainer(
+        self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
+    ) -> Callable[[], Any]:
+        optimizer = lento.optim.Adam(weights, lr=rate)
+        differentiate = lento.value_and_grad(lambda weights, *batch: loss(self, weights, *batch))
+
+        def step() -> Any:
+            value, gradients = differentiate(weights, *batch)
+            optimizer.step(gradients)
+            return value
+
+        return step

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from . import Peer
 
@@ -57,6 +58,52 @@ class Torch(Peer):
     def transpose(self, x: Any) -> Any:
         return x.T.contiguous()
 
+    linear = staticmethod(F.linear)
+    relu = staticmethod(F.relu)
+    gelu = staticmethod(F.gelu)
+    embedding = staticmethod(F.embedding)
+    cross_entropy = staticmethod(F.cross_entropy)
+    swap = staticmethod(torch.transpose)
+
+    def norm(self, x: Any, weight: Any, bias: Any) -> Any:
+        return F.layer_norm(x, (x.shape[-1],), weight, bias)
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
+        return F.conv2d(x, weight, bias, padding=1)
+
+    def mean_of_pixels(self, x: Any) -> Any:
+        return x.mean((2, 3))
+
+    def compile_training(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What the library's users would do to the loss and to the optimizer's step."""
+        return function
+
+    def trainer(
+        self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
+    ) -> Callable[[], Any]:
+        for weight in weights.values():
+            weight.requires_grad_()
+        optimizer = self.optimizer(list(weights.values()), rate)
+        forward = self.compile_training(lambda: loss(self, weights, *batch))
+        update = self.compile_training(optimizer.step)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            with torch.enable_grad():
+                value = forward()
+                value.backward()
+            update()
+            return value.detach()
+
+        return step
+
+    def optimizer(self, weights: list[Any], rate: float) -> Any:
+        # One kernel for each weight; without it twelve.
+        return torch.optim.Adam(weights, lr=rate, fused=True)
+
 
 class TorchCompile(Torch):
     compiles = True
@@ -66,6 +113,9 @@ class TorchCompile(Torch):
         # Forgets the other cases: a function that is seen with a second shape would be compiled for any shape.
         torch._dynamo.reset()
         return torch.compile(super().compile(function))
+
+    def compile_training(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return torch.compile(function)
 
 
 class TorchLazy(Torch):
@@ -89,3 +139,6 @@ class TorchLazy(Torch):
     def wait(self, result: Any) -> None:
         torch._lazy.mark_step()
         torch._lazy.wait_device_ops()
+
+    def optimizer(self, weights: list[Any], rate: float) -> Any:
+        return torch.optim.Adam(weights, lr=rate)

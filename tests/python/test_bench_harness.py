@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from locations import BUILD
 
 RUN = Path(__file__).resolve().parents[2] / "bench" / "run.py"
+sys.path.insert(0, str(RUN.parent))
+import training  # noqa: E402
 
 # A numexpr whose every result is one too large.
 WRONG = """
@@ -25,13 +29,13 @@ def evaluate(text, variables, _):
 """
 
 
-def run(*arguments: str, fake: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, fake: Path | None = None, program: Path = RUN) -> subprocess.CompletedProcess[str]:
     paths = (
         [*([fake] if fake else []), BUILD / "python"] if "LENTO_INSTALLED" not in os.environ else [fake] if fake else []
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     return subprocess.run(
-        [sys.executable, RUN, "--quick", "--threads", "1", *arguments],
+        [sys.executable, program, "--quick", "--threads", "1", *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -53,11 +57,16 @@ def test_every_case_runs_and_is_judged(tmp_path: Path) -> None:
     for name, case in cases.items():
         assert set(case["results"]) == {"lento", "numpy"}
         own, other = case["results"]["lento"], case["results"]["numpy"]
-        assert len(own["samples_ns"]) == 2, name
+        assert len(own["samples_bytes" if name.endswith("-memory") else "samples_ns"]) == 2, name
+        assert own["best"] > 0, name
         assert bool(case["targets"]) == (name != "small-ops-loop")
         if name in ("first-call", "new-shape", "from-disk"):
             assert (case["best_peer"], case["ratio"]) == (None, None)
             assert other == {"missing": "compiles nothing"}
+            continue
+        if name.startswith("train-"):
+            assert (case["best_peer"], case["ratio"]) == (None, None)
+            assert other == {"missing": "no training"}
             continue
         assert case["best_peer"] == "numpy"
         assert case["ratio"] == pytest.approx(other["best"] / own["best"])
@@ -98,6 +107,36 @@ def test_a_wrong_result_is_not_timed(tmp_path: Path) -> None:
         assert set(case["results"]["numexpr"]) == {"fails"}
         assert case["results"]["numexpr"]["fails"].startswith("wrong result: off by 1, ")
         assert "samples_ns" in case["results"]["lento"]
+
+
+# A JAX that trains, but with a loss that does not become smaller.
+IDLE = """
+from . import Peer
+class Jax(Peer):
+    def version(self): return "0"
+    def array(self, values): return values
+    def trainer(self, loss, weights, batch, rate):
+        import numpy as np
+        return lambda: np.float32(START)
+"""
+
+
+def test_training_that_does_not_learn_the_same_is_not_timed(tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    shutil.copytree(RUN.parent, bench, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    # What all peers start from is right, so only later losses give it away.
+    weights, batch = training.MODELS["mlp"].inputs(quick=True)
+    x, labels = batch
+    for i in "01":
+        x = np.maximum(x @ weights[f"{i}.weight"].T + weights[f"{i}.bias"], 0)
+    x = x @ weights["2.weight"].T + weights["2.bias"]
+    start = np.mean(np.log(np.exp(x).sum(1)) - x[range(len(x)), labels])
+    (bench / "peers" / "jax.py").write_text(IDLE.replace("START", str(start)))
+    arguments = ("--peers", "jax", "--rounds", "1", "--case", "train-mlp", "--output", str(tmp_path))
+    cases = measured(run(*arguments, program=bench / "run.py"), tmp_path)
+    assert cases["train-mlp"]["results"]["jax"]["fails"].startswith("wrong result: off by ")
+    assert "samples_ns" in cases["train-mlp"]["results"]["lento"]
+    assert cases["train-mlp-first"]["best_peer"] == "jax"
 
 
 @pytest.mark.parametrize(
