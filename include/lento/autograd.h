@@ -49,6 +49,10 @@ class LENTO_API Differentiation {
 /// `x` as a constant: derivatives do not pass.
 LENTO_API Tensor stop_gradient(const Tensor& x);
 
+/// Whether the calling thread is inside of a function that is being differentiated, and `x` is on the way of the
+/// derivative. What turns such a tensor into a plain number loses it.
+LENTO_API bool is_differentiated(const Tensor& x);
+
 /// Functions of several tensors.
 using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 /// Computes the cotangents of a function's inputs from its inputs, its outputs and the outputs' cotangents.

@@ -7,6 +7,8 @@
 #include "source.h"
 #include "tensor_type.h"
 
+#include <lento/autograd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -225,6 +227,12 @@ Scalar Arguments::number(std::size_t index) const {
   if (const auto scalar = to_scalar(slots_[index])) return *scalar;
   if (is_tensor(slots_[index])) {
     const Tensor& tensor = tensor_of(slots_[index]);
+    if (is_differentiated(tensor)) {
+      raise(PyExc_ValueError,
+            "%s(): argument '%s' is a plain number, which has no derivative, and the tensor given for it is being "
+            "differentiated; write stop_gradient(x) or x.item() if it is meant as a constant",
+            signature_->name, signature_->parameters[index].name);
+    }
     if (tensor.size() == 1) return read_scalar(tensor);
     const PyRef shape = own(from_ints(tensor.shape()));
     raise(PyExc_TypeError, "%s(): argument '%s' must be a number, not a tensor of shape %S", signature_->name,

@@ -49,6 +49,7 @@ nb::object follow(Differentiation& self, const nb::object& x) {
 /// Without cotangents they are ones.
 nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, const nb::object& cotangents,
                    const nb::sequence& inputs) {
+  const PythonSourceScope source;
   const std::vector<Tensor> results = tensors_in(outputs, "outputs");
   std::vector<Tensor> weights;
   if (cotangents.is_none()) {
@@ -61,6 +62,7 @@ nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, con
 
 nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& inputs,
                       const nb::sequence& tangents) {
+  const PythonSourceScope source;
   return list_of(self.push_forward(tensors_in(outputs, "outputs"), tensors_in(inputs, "inputs"),
                                    tensors_in(tangents, "tangents")));
 }

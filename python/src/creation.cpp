@@ -48,6 +48,76 @@ bool gives_memory(PyObject* object) {
   return PyObject_HasAttrString(object, "__dlpack__") != 0 && PyObject_HasAttrString(object, "__dlpack_device__") != 0;
 }
 
+// --- nested sequences with tensors among their elements ---
+
+bool is_sequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+bool has_tensor(PyObject* object, int level = 0) {
+  if (is_tensor(object)) return true;
+  if (!is_sequence(object) || level > 64) return false;  // host_list() complains about what is deeper
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    if (has_tensor(PySequence_Fast_GET_ITEM(object, i), level + 1)) return true;
+  }
+  return false;
+}
+
+/// Stacks the tensors, and plain numbers among them: nothing is read, and derivatives pass.
+class Nested {
+ public:
+  Nested(std::optional<DType> dtype, std::optional<Device> device) : dtype_(dtype), device_(device) {}
+
+  Tensor stacked(PyObject* object) {
+    if (!dtype_ || !device_) look_at(object);
+    if (!dtype_) dtype_ = common_dtype();
+    return build(object);
+  }
+
+ private:
+  static int kind(DType dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
+
+  /// Numbers are weak: they count only where their kind is above that of all tensors.
+  DType common_dtype() const {
+    return !of_numbers_ || kind(*of_numbers_) <= kind(*of_tensors_) ? *of_tensors_
+                                                                    : promote(*of_tensors_, *of_numbers_);
+  }
+
+  static void widen(std::optional<DType>& sum, DType dtype) { sum = sum ? promote(*sum, dtype) : dtype; }
+
+  void look_at(PyObject* object) {
+    if (is_tensor(object)) {
+      widen(of_tensors_, tensor_of(object).dtype());
+      if (!device_) device_ = tensor_of(object).device();
+    } else if (!has_tensor(object)) {
+      widen(of_numbers_, host_list(object, std::nullopt).dtype);
+    } else {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) look_at(PySequence_Fast_GET_ITEM(object, i));
+    }
+  }
+
+  Tensor build(PyObject* object) const {
+    if (is_tensor(object)) return from_tensor(tensor_of(object), dtype_, *device_, std::nullopt);
+    if (!has_tensor(object)) {
+      const HostList list = host_list(object, dtype_);
+      return from_host(list.bytes.data(), list.dtype, list.shape, *device_);
+    }
+    std::vector<Tensor> parts;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      parts.push_back(build(PySequence_Fast_GET_ITEM(object, i)));
+      if (parts.back().shape() == parts.front().shape()) continue;
+      const PyRef first = own(from_ints(parts.front().shape()));
+      const PyRef other = own(from_ints(parts.back().shape()));
+      raise(PyExc_ValueError, "asarray(): elements of one sequence have different shapes: %S and %S", first.get(),
+            other.get());
+    }
+    return stack(parts);
+  }
+
+  std::optional<DType> dtype_;
+  std::optional<Device> device_;
+  std::optional<DType> of_tensors_;
+  std::optional<DType> of_numbers_;
+};
+
 }  // namespace
 
 Tensor copied_from(const HostArray& array, Device device) {
@@ -83,6 +153,7 @@ Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Dev
     raise(PyExc_ValueError, "asarray(): %s has no memory that a tensor could share; copy=False cannot hold",
           Py_TYPE(object)->tp_name);
   }
+  if (has_tensor(object)) return Nested(dtype, device).stacked(object);
   const HostList list = host_list(object, dtype);
   return from_host(list.bytes.data(), list.dtype, list.shape, device.value_or(Device{}));
 }

@@ -201,10 +201,6 @@ struct Flattener {
   void add_number(PyObject* object, int level) {
     if (depth < 0) depth = level;
     if (depth != level || static_cast<std::size_t>(level) != shape.size()) ragged();
-    if (is_tensor(object)) {
-      numbers.push_back(read_scalar(tensor_of(object)));
-      return;
-    }
     const auto number = to_scalar(object);
     if (!number) raise(PyExc_TypeError, "asarray(): cannot make a tensor of %s", Py_TYPE(object)->tp_name);
     numbers.push_back(*number);

@@ -37,7 +37,7 @@ Ints contiguous_strides(const Shape& shape, DType dtype);
 /// `object` is none of these. Throws TypeError for element types that Lento does not have and for masked arrays.
 std::optional<HostArray> host_array(PyObject* object);
 
-/// The elements of nested sequences of numbers (or one number), in row-major order.
+/// The elements of nested sequences of numbers (or one number), in row-major order. Tensors are none: creation.h.
 struct HostList {
   DType dtype = DType::float32;
   Shape shape;

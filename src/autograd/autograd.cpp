@@ -76,6 +76,7 @@ std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& output
     if (std::ranges::none_of(grads, &Tensor::defined)) continue;
     RuleCall call(*op, grads);
     apply_rule(call);
+    const SourceScope scope(op->source);  // as the rule's own ops: sums belong to the line whose gradients meet
     for (std::size_t i = 0; i < op->operands.size(); ++i) {
       if (call.given()[i].defined()) accumulate(sums, op->operands[i].tensor, call.given()[i]);
     }

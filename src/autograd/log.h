@@ -37,6 +37,7 @@ class Differentiation::Log final : public Watcher {
   void recorded(const RecordedOp& op) override;
   void called(const CustomCall& call) override;
   void conceal(bool begin, std::span<const Tensor> inputs) override;
+  bool follows_value(const TensorState& state) const override { return concealed_ == 0 && followed_.contains(&state); }
   void follow(const Tensor& x);
   bool follows(const Tensor& x) const { return followed_.contains(x.state()); }
   const std::vector<LoggedOp>& ops() const { return ops_; }

@@ -15,6 +15,7 @@
 #include "executor/syncs.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
+#include "tensor/watch.h"
 
 #include <algorithm>
 #include <ostream>
@@ -139,10 +140,26 @@ Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::share
 
 bool in_host_memory(Device device) { return backend_of(device.id()).in_host_memory(); }
 
+namespace {
+
+/// A move is no op on a tape; for derivatives it is a function whose cotangent moves back.
+void tell_of_move(const Tensor& from, const Tensor& to) {
+  const auto back = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&,
+                       const std::vector<Tensor>& cotangents) {
+    return std::vector{to_device(cotangents[0], inputs[0].device())};
+  };
+  const CustomCall call{{from}, {to}, std::make_shared<const CustomCall::Backward>(back), call_context().source};
+  tell_watchers([&](Watcher& watcher) { watcher.called(call); });
+}
+
+}  // namespace
+
 Tensor to_device(const Tensor& x, Device device, std::source_location site) {
   if (x.device() == device) return x;
   const CallScope scope("to_device", site);
-  return from_host(read_value(state_of(x)), x.dtype(), x.shape(), device);
+  Tensor moved = from_host(read_value(state_of(x)), x.dtype(), x.shape(), device);
+  if (current_watcher != nullptr) tell_of_move(x, moved);
+  return moved;
 }
 
 // --- reading ---

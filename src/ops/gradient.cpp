@@ -19,6 +19,12 @@ Tensor stop_gradient(const Tensor& x) {
   return renamed(x);
 }
 
+bool is_differentiated(const Tensor& x) {
+  bool any = false;
+  tell_watchers([&](const Watcher& watcher) { any |= watcher.follows_value(*x.state()); });
+  return any;
+}
+
 std::vector<Tensor> custom_gradient(const TensorFunction& function, const BackwardFunction& backward,
                                     const std::vector<Tensor>& inputs) {
   if (current_watcher == nullptr) return function(inputs);

@@ -47,6 +47,8 @@ class Watcher {
   virtual void called(const CustomCall&) {}
   /// A value is about to be read on the host; may throw to refuse.
   virtual void reading(const TensorState&) {}
+  /// Whether a derivative by what this value was computed from may be asked for.
+  virtual bool follows_value(const TensorState&) const { return false; }
   /// What is recorded from now on is (is no longer) no part of any derivative but by these inputs. Nests.
   virtual void conceal(bool /*begin*/, std::span<const Tensor> /*inputs*/) {}
 

@@ -66,6 +66,71 @@ def test_unused_arguments_have_zeros() -> None:
     np.testing.assert_array_equal(constant.numpy(), [0])
 
 
+# --- tensors where numbers are expected ---
+
+
+def test_tensors_in_lists_keep_their_derivative() -> None:
+    def assigned(x: lento.Tensor) -> lento.Tensor:
+        y = lento.zeros(2, dtype=lento.float64)
+        y[:] = [x[1], x[0] * 3]
+        return (y**2).sum()
+
+    x = t(1, 2)
+    np.testing.assert_array_equal(lento.grad(assigned)(x).numpy(), [18, 4])
+    matrix = lento.grad(lambda x: (lento.asarray([[x[0], 5], [7, x[1]]]) @ x).sum())(x)  # x0² + 5 x1 + 7 x0 + x1²
+    np.testing.assert_array_equal(matrix.numpy(), [9, 9])
+    rows = lento.grad(lambda x: (lento.asarray([x, [3.0, 4.0], x * x]) ** 2).sum())(x)
+    np.testing.assert_array_equal(rows.numpy(), [2 + 4, 4 + 4 * 8])
+
+
+def test_a_filled_or_moved_tensor_keeps_its_derivative() -> None:
+    x = t(1, 2)
+    np.testing.assert_array_equal(lento.grad(lambda x: lento.full((3,), x[0]).sum())(x).numpy(), [3, 0])
+    moved = lambda x: (x.to_device("reference") ** 3).sum()  # noqa: E731
+    gradient = lento.grad(moved)(x)
+    np.testing.assert_array_equal(gradient.numpy(), [3, 12])
+    assert gradient.device == x.device
+    second = lento.grad(lambda x: lento.grad(moved)(x).sum())(x)
+    np.testing.assert_array_equal(second.numpy(), [6, 12])
+    tangent = lento.jvp(lambda x: x.to_device("reference") * 2, (x,), (t(1, 10),))[1]
+    np.testing.assert_array_equal(tangent.numpy(), [2, 20])
+
+
+@pytest.mark.parametrize(
+    "function,words",
+    [
+        (lambda x: lento.linspace(0.0, x[0], 3), r"linspace\(\): argument 'stop'"),
+        (lambda x: lento.pad(x, (1, 1), constant_values=x[0]), r"pad\(\): argument 'constant_values'"),
+        (lambda x: lento.nn.leaky_relu(x, x[0]), r"leaky_relu\(\): argument 'negative_slope'"),
+    ],
+    ids=["linspace", "pad", "leaky_relu"],
+)
+def test_a_number_that_would_lose_its_derivative_is_refused(function: Any, words: str) -> None:
+    x = t(1, 2)
+    with pytest.raises(ValueError, match=words + r".*being differentiated; write stop_gradient\(x\) or x\.item\(\)"):
+        lento.grad(lambda x: function(x).sum())(x)
+    assert function(x).size > 0  # no derivative, no trouble
+
+
+def test_numbers_that_are_meant_as_constants_are_taken() -> None:
+    x = t(2, 3)
+    for constant in (lambda y: y.item(), float, lento.stop_gradient, lambda y: lento.argmax(x)):
+        gradient = lento.grad(lambda x, c=constant: (lento.linspace(0.0, c(x[0]), 3) * x[1]).sum())(x)
+        assert gradient[0].item() == 0
+        assert gradient[1].item() == pytest.approx(1.5 * constant(x[0]))
+
+
+def test_sums_of_gradients_show_the_line_where_they_meet() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        y = lento.sin(x)
+        return (y * x).sum() + y.sum()
+
+    text = lento.dump(lento.grad(f)(t(1, 2)))
+    sums = [line for line in text.splitlines() if "= add(" in line]
+    first = f.__code__.co_firstlineno
+    assert [line.split("@ ")[1] for line in sums] == [f"test_autograd.py:{first + 2}", f"test_autograd.py:{first + 1}"]
+
+
 # --- nesting ---
 
 

@@ -105,6 +105,14 @@ def test_nested_lists() -> None:
     assert lento.asarray([np.float32(1), 2]).tolist() == [1, 2]
     assert lento.asarray([np.array([1, 2]), [3, 4]]).tolist() == [[1, 2], [3, 4]]
     assert lento.asarray([lento.asarray(1.0), 2.0]).tolist() == [1, 2]
+    row = lento.asarray([1.0, 2.0], dtype=lento.float64)
+    assert lento.asarray([[row, [3, 4]], ([5, 6], row)]).tolist() == [[[1, 2], [3, 4]], [[5, 6], [1, 2]]]
+    assert lento.asarray([row, [3, 4]]).dtype is lento.float64
+    assert lento.asarray([lento.asarray(1), 2.5]).dtype is lento.float32
+    assert lento.asarray([row, [3, 4j]]).dtype is lento.complex128
+    assert lento.asarray([row[0], 2.5], dtype=lento.int32).tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"different shapes: \(2,\) and \(3,\)"):
+        lento.asarray([row, [1, 2, 3]])
     assert lento.asarray([2**63]).dtype is lento.uint64
     for ragged in ([[1, 2], [3]], [1, [2]], [[1], 2], [[[1]], [2]]):
         with pytest.raises(ValueError):
@@ -116,6 +124,13 @@ def test_nested_lists() -> None:
         lento.asarray([2**63, -1])
     with pytest.raises(OverflowError):
         lento.asarray([2**64])
+
+
+def test_lists_of_tensors_are_not_read() -> None:
+    x = lento.asarray([1.0, 2.0]) + 1
+    with lento.options(sync="error"):
+        y = lento.asarray([x[1], 5.0, x[0]])
+    assert y.tolist() == [3, 5, 2]
 
 
 def test_asarray_dtype_device_and_copy() -> None:
