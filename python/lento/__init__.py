@@ -98,6 +98,9 @@ from ._files import (
 from ._options import (
     options as options,
 )
+from ._prefetch import (
+    prefetch as prefetch,
+)
 from ._scope import (
     scope as scope,
 )
