@@ -1,0 +1,28 @@
+"""Doxygen reads each header through this: the house's comments become Doxygen's, signatures lose what only Lento fills in.
+
+    python doxygen_filter.py GENERATED_FOLDER HEADER
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+SITE = r"(?:const )?std::source_location&? site(?: = std::source_location::current\(\))?"
+
+
+def filtered(text: str, generated: Path) -> str:
+    # Methods of the catalogue are included inside of the class, where Doxygen would not look.
+    text = re.sub(r"^#include <(lento/.*\.inc)>", lambda found: (generated / found[1]).read_text(), text, flags=re.M)
+    # What says where the caller is has a default everywhere and is never given by users.
+    text = re.sub(rf",\s*{SITE}", "", text)
+    text = re.sub(SITE, "", text)
+    # The conditions of templates are told by their comments, and Doxygen does not understand all of them.
+    text = re.sub(r"^ *requires\(.*\)\n", "", text, flags=re.M)
+    # A comment behind a member is about it.
+    return re.sub(r"([;,{]) +// ", r"\1  ///< ", text)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(filtered(Path(sys.argv[2]).read_text(), Path(sys.argv[1])))
