@@ -44,7 +44,7 @@ breathe_projects = {"lento": os.environ["LENTO_DOXYGEN_XML"]}
 breathe_default_project = "lento"
 breathe_default_members = ("members",)
 breathe_show_include = False
-cpp_id_attributes = ["LENTO_API"]
+suppress_warnings = ["duplicate_declaration.cpp"]  # namespace lento, which every header opens
 
 _MARKUP = re.compile(r"(``.+?``|:\w+:`[^`]+`|`[^`]+`)")
 
@@ -58,8 +58,7 @@ def _as_restructured_text(line: str) -> str:
             parts[i] = re.sub(r"(\w)_(?=\W|$)", r"\1\\_", part)
         elif not part.startswith((":", "``")):
             parts[i] = f"`{part}`"
-    # Code may stand inside of a word here, as in `x`s; there, only behind a mark that shows nothing.
-    return re.sub(r"(``)(?=[\w(])(?!`)", r"\1", "".join(parts))
+    return "".join(parts)
 
 
 def _adapt_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

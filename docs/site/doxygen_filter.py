@@ -9,7 +9,13 @@ import re
 import sys
 from pathlib import Path
 
-SITE = r"(?:const )?std::source_location&? site(?: = std::source_location::current\(\))?"
+SITE = r"(?:const )?std::source_location&? site\b(?![_(])(?: = std::source_location::current\(\))?"
+
+
+def joined(block: re.Match[str]) -> str:
+    """The lines of a comment as one, so that none begins with a dash by chance and becomes an item of a list."""
+    lines = [line.strip().removeprefix("///").strip() for line in block[0].splitlines()]
+    return f"/// {' '.join(lines)}\n"
 
 
 def filtered(text: str, generated: Path) -> str:
@@ -20,6 +26,7 @@ def filtered(text: str, generated: Path) -> str:
     text = re.sub(SITE, "", text)
     # The conditions of templates are told by their comments, and Doxygen does not understand all of them.
     text = re.sub(r"^ *requires\(.*\)\n", "", text, flags=re.M)
+    text = re.sub(r"(?:^ */// .*\n)+", joined, text, flags=re.M)
     # A comment behind a member is about it.
     return re.sub(r"([;,{]) +// ", r"\1  ///< ", text)
 

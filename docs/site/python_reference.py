@@ -24,6 +24,7 @@ PARTS: dict[str, list[str]] = {
     "Derivatives": [
         "grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "custom_gradient", "checkpoint",
     ],
+    "Files": ["save", "load"],
 }  # fmt: skip
 
 
@@ -52,11 +53,12 @@ def catalogue(text: str) -> list[Op]:
 
 def public_names(module: ModuleType) -> list[str]:
     names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
-    # What a module imports for itself is not its own.
+    # What a module imports for itself is not its own. Constants belong to no module.
+    things = ((name, getattr(module, name)) for name in names)
     return [
         name
-        for name in names
-        if not inspect.ismodule(getattr(module, name)) and type(getattr(module, name)).__module__ != "__future__"
+        for name, thing in things
+        if not inspect.ismodule(thing) and (getattr(thing, "__module__", None) or "lento").startswith("lento")
     ]
 
 
@@ -71,9 +73,11 @@ def entry(name: str, thing: Any) -> str:
     return f".. {kind}:: {name}\n"
 
 
-def summary(names: list[str]) -> str:
+def summary(module: ModuleType, names: list[str]) -> str:
     """A table of the names, each with its first sentence."""
-    return "\n".join([".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""])
+    short = [name.removeprefix(module.__name__ + ".") for name in names]
+    lines = [f".. currentmodule:: {module.__name__}", "", ".. autosummary::", "   :nosignatures:", ""]
+    return "\n".join([*lines, *(f"   {name}" for name in short), ""])
 
 
 def module_text(module: ModuleType) -> str:
@@ -139,10 +143,10 @@ def module_page(module: ModuleType, reference: Reference) -> str:
     parts = [heading(module.__name__, "="), module_text(module)]
     own = [prefix + name for name in rest]
     if own:
-        parts += [summary(own), entries(module, own)]
+        parts += [summary(module, own), entries(module, own)]
     for family, names in families.items():
         title = [] if len(families) == 1 else [heading(family)]
-        parts += [*title, summary(names), entries(module, names)]
+        parts += [*title, summary(module, names), entries(module, names)]
     if aliases:
         parts += [heading("Other names"), table_of_aliases(aliases)]
     return "\n".join(parts)
@@ -160,7 +164,7 @@ def tensor_page(reference: Reference) -> str:
     for title, group in [("Attributes", sorted(attributes)), ("Values and memory", own), ("Ops", ops)]:
         kind = "autoattribute" if title == "Attributes" else "automethod"
         full = [f"lento.Tensor.{name}" for name in group]
-        parts += [heading(title), summary(full), "\n".join(f".. {kind}:: {name}\n" for name in full)]
+        parts += [heading(title), summary(lento, full), "\n".join(f".. {kind}:: {name}\n" for name in full)]
     return "\n".join(parts)
 
 
@@ -168,20 +172,23 @@ def slug(text: str) -> str:
     return text.lower().replace(" ", "-")
 
 
-def main_module_pages(reference: Reference) -> tuple[dict[str, str], list[str]]:
-    """The pages of `lento` itself: one for each part and family. And what is left over."""
+def main_module_pages(reference: Reference) -> dict[str, str]:
+    """The pages of `lento` itself: one for each part and family."""
     families, rest, aliases = reference.split(lento)
     pages: dict[str, str] = {}
-    for title, members in PARTS.items():
+    elsewhere = {"Tensor", "Generator", *lento.errors.__all__, *(name for members in PARTS.values() for name in members)}
+    # What nobody has put into a part is not lost.
+    new = [name for name in rest if name not in elsewhere and callable(getattr(lento, name))]
+    for title, members in {**PARTS, **({"More": new} if new else {})}.items():
         names = [f"lento.{name}" for name in members]
-        text = [heading(title, "="), ".. currentmodule:: lento\n", summary(names), entries(lento, names)]
+        text = [heading(title, "="), summary(lento, names), entries(lento, names)]
         pages[f"api/{slug(title)}.rst"] = "\n".join(text)
     # Constants and dtypes have no docstring of their own.
     constants = [name for name in rest if not callable(getattr(lento, name))]
     constant_rows = "".join(f"``lento.{name}`` = {getattr(lento, name)!r}\n\n" for name in constants)
     pages["api/tensors-and-dtypes.rst"] += "\n" + heading("Constants") + "\n" + constant_rows
     for family, names in families.items():
-        pages[f"api/{slug(family)}.rst"] = "\n".join([heading(family, "="), summary(names), entries(lento, names)])
+        pages[f"api/{slug(family)}.rst"] = "\n".join([heading(family, "="), summary(lento, names), entries(lento, names)])
     pages["api/other-names.rst"] = "\n".join(
         [
             heading("Other names", "="),
@@ -190,9 +197,7 @@ def main_module_pages(reference: Reference) -> tuple[dict[str, str], list[str]]:
             table_of_aliases(aliases),
         ]
     )
-    on_pages = {name for members in PARTS.values() for name in members} | set(constants) | {"Tensor", "Generator"}
-    on_pages |= set(lento.errors.__all__)
-    return pages, [name for name in rest if name not in on_pages]
+    return pages
 
 
 INDEX = """Python
@@ -212,12 +217,10 @@ def tree(caption: str, pages: list[str]) -> str:
 def module_pages(modules: list[ModuleType], ops: str) -> dict[str, str]:
     """Text by file name."""
     reference = Reference(catalogue(ops))
-    pages, left = main_module_pages(reference)
-    if left:
-        raise SystemExit(f"docs/site/python_reference.py has no page for {', '.join(left)}")
+    pages = main_module_pages(reference)
     tensor = {"api/tensor.rst": tensor_page(reference)}
     others = {f"api/{module.__name__}.rst": module_page(module, reference) for module in modules if module is not lento}
-    parts = [name for name in pages if name.removeprefix("api/").removesuffix(".rst") in map(slug, PARTS)]
+    parts = [name for name in pages if name in {f"api/{slug(title)}.rst" for title in [*PARTS, "More"]}]
     functions = [name for name in pages if name not in parts]
     index = INDEX + tree("lento", [*tensor, *parts]) + tree("Functions of lento", functions)
     index += tree("Modules", list(others))
