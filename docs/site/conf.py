@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import lento
@@ -72,5 +74,38 @@ def _adapt_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lin
             lines[i] = _as_restructured_text(line)
 
 
+def _stubs() -> dict[str, tuple[str, str]]:
+    """Arguments and result of the extension's functions and methods, as its stub has them."""
+    found = {}
+    module = ast.parse(Path(lento.__file__).with_name("_core.pyi").read_text())
+    for scope in [module, *(node for node in module.body if isinstance(node, ast.ClassDef))]:
+        for node in scope.body:
+            if isinstance(node, ast.FunctionDef):
+                arguments = re.sub(r"^self(, |$)", "", ast.unparse(node.args).replace("builtins.", ""))
+                result = ast.unparse(node.returns).replace("builtins.", "") if node.returns else ""
+                prefix = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
+                found[prefix + node.name] = (f"({arguments})", result)
+    return found
+
+
+STUBS = _stubs()
+
+
+def _signature_of_stub(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """What nanobind writes into docstrings is less exact than the stub, and has the name of the extension's function."""
+    if not type(obj).__name__.startswith("nb_"):
+        return signature, result
+    return STUBS.get(getattr(obj, "__qualname__", obj.__name__), (signature, result))
+
+
+def _drop_nanobind_signature(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if type(obj).__name__.startswith("nb_") and lines and re.match(r"\w+\(.*\) -> ", lines[0]):
+        del lines[:2]
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-signature", _signature_of_stub)
+    app.connect("autodoc-process-docstring", _drop_nanobind_signature, priority=50)
     app.connect("autodoc-process-docstring", _adapt_docstring, priority=100)  # before numpydoc reads them
