@@ -94,7 +94,7 @@ STUBS = _stubs()
 def _signature_of_stub(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """What nanobind writes into docstrings is less exact than the stub, and has the name of the extension's function."""
+    """nanobind's line in a docstring is less exact than the stub, and has the name of the extension's function."""
     if not type(obj).__name__.startswith("nb_"):
         return signature, result
     return STUBS.get(getattr(obj, "__qualname__", obj.__name__), (signature, result))

@@ -1,6 +1,6 @@
-"""Doxygen reads each header through this: the house's comments become Doxygen's, signatures lose what only Lento fills in.
+"""Doxygen reads each header through this: comments become Doxygen's, signatures lose what only Lento fills in.
 
-    python doxygen_filter.py GENERATED_FOLDER HEADER
+Called as `python doxygen_filter.py GENERATED_FOLDER HEADER`.
 """
 
 from __future__ import annotations

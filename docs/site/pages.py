@@ -1,8 +1,6 @@
-"""Writes the sources of the site: the pages of docs/, and pages of reference for everything the package and the headers have.
+"""Writes the sources of the site: the pages of docs/, and a reference of all that the package and the headers have.
 
-    python pages.py GENERATED_FOLDER OUT
-
-Files that did not change are not touched, so that Sphinx reads only what is new.
+Called as `python pages.py GENERATED_FOLDER OUT`. Files that did not change are not touched, so that Sphinx reads only what is new.
 """
 
 from __future__ import annotations

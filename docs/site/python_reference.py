@@ -176,7 +176,8 @@ def main_module_pages(reference: Reference) -> dict[str, str]:
     """The pages of `lento` itself: one for each part and family."""
     families, rest, aliases = reference.split(lento)
     pages: dict[str, str] = {}
-    elsewhere = {"Tensor", "Generator", *lento.errors.__all__, *(name for members in PARTS.values() for name in members)}
+    placed = {name for members in PARTS.values() for name in members}
+    elsewhere = {"Tensor", "Generator", *lento.errors.__all__, *placed}
     # What nobody has put into a part is not lost.
     new = [name for name in rest if name not in elsewhere and callable(getattr(lento, name))]
     for title, members in {**PARTS, **({"More": new} if new else {})}.items():
@@ -188,7 +189,8 @@ def main_module_pages(reference: Reference) -> dict[str, str]:
     constant_rows = "".join(f"``lento.{name}`` = {getattr(lento, name)!r}\n\n" for name in constants)
     pages["api/tensors-and-dtypes.rst"] += "\n" + heading("Constants") + "\n" + constant_rows
     for family, names in families.items():
-        pages[f"api/{slug(family)}.rst"] = "\n".join([heading(family, "="), summary(lento, names), entries(lento, names)])
+        text = [heading(family, "="), summary(lento, names), entries(lento, names)]
+        pages[f"api/{slug(family)}.rst"] = "\n".join(text)
     pages["api/other-names.rst"] = "\n".join(
         [
             heading("Other names", "="),
@@ -203,8 +205,8 @@ def main_module_pages(reference: Reference) -> dict[str, str]:
 INDEX = """Python
 ======
 
-Everything public in the package ``lento``, made from its docstrings. Ops also stand in the :doc:`catalogue <../ops>`, with
-their dtypes and what they are made of. A test runs every example here.
+Everything public in the package ``lento``, made from its docstrings, whose examples the tests run. Ops also stand in the
+:doc:`catalogue <../ops>`, with their dtypes and what they are made of.
 
 """
 
