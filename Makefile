@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build library demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
-  lint format sanitize docs install wheel test-wheel clean
+  lint format sanitize docs docs-tables install wheel test-wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -69,7 +69,11 @@ format: setup ## rewrite the sources in the house format
 sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan
 	@scripts/sanitize
 
-docs: build ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
+docs: build ## build the site of the documentation, in build/docs/html (environment of its own)
+	@scripts/setup-docs
+	@scripts/docs $(BUILD)
+
+docs-tables: build ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
 	@cp $(BUILD)/generated/docs/ops.md docs/ops.md
 	@$(PYTHON) scripts/ltc-coverage
 	@$(PYTHON) scripts/clauses

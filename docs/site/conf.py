@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -74,30 +74,11 @@ def _adapt_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lin
             lines[i] = _as_restructured_text(line)
 
 
-def _stubs() -> dict[str, tuple[str, str]]:
-    """Arguments and result of the extension's functions and methods, as its stub has them."""
-    found = {}
-    module = ast.parse(Path(lento.__file__).with_name("_core.pyi").read_text())
-    for scope in [module, *(node for node in module.body if isinstance(node, ast.ClassDef))]:
-        for node in scope.body:
-            if isinstance(node, ast.FunctionDef):
-                arguments = re.sub(r"^self(, |$)", "", ast.unparse(node.args).replace("builtins.", ""))
-                result = ast.unparse(node.returns).replace("builtins.", "") if node.returns else ""
-                prefix = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
-                found[prefix + node.name] = (f"({arguments})", result)
-    return found
-
-
-STUBS = _stubs()
-
-
-def _signature_of_stub(
+def _keep_signature(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
-) -> tuple[str | None, str | None]:
-    """nanobind's line in a docstring is less exact than the stub, and has the name of the extension's function."""
-    if not type(obj).__name__.startswith("nb_"):
-        return signature, result
-    return STUBS.get(getattr(obj, "__qualname__", obj.__name__), (signature, result))
+) -> tuple[str, str | None] | None:
+    """These functions were given the signatures of the stub; numpydoc would take what the docstring has."""
+    return (signature, result) if type(obj).__name__.startswith("nb_") and signature else None
 
 
 def _drop_nanobind_signature(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -105,7 +86,12 @@ def _drop_nanobind_signature(app: Any, what: str, name: str, obj: Any, options: 
         del lines[:2]
 
 
+# Sphinx knows when a page has changed, but not that what is written here or in the extension has.
+MADE_OF = hashlib.sha256(Path(__file__).read_bytes() + Path(lento._core.__file__).read_bytes()).hexdigest()
+
+
 def setup(app: Any) -> None:
-    app.connect("autodoc-process-signature", _signature_of_stub)
+    app.add_config_value("made_of", MADE_OF, "env")
+    app.connect("autodoc-process-signature", _keep_signature, priority=100)
     app.connect("autodoc-process-docstring", _drop_nanobind_signature, priority=50)
     app.connect("autodoc-process-docstring", _adapt_docstring, priority=100)  # before numpydoc reads them

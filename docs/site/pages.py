@@ -1,6 +1,6 @@
 """Writes the sources of the site: the pages of docs/, and a reference of all that the package and the headers have.
 
-Called as `python pages.py GENERATED_FOLDER OUT`. Files that did not change are not touched, so that Sphinx reads only what is new.
+Called as `python pages.py GENERATED_FOLDER OUT`. Files that did not change are not touched: Sphinx reads what is new.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def index() -> str:
     missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - listed - {"README"}
     if missing:
         raise SystemExit(f"docs/README.md does not list {', '.join(sorted(missing))}")
-    return text + "\n" + "\n".join(trees)
+    # On the site a page has its title, and the first one an introduction.
+    text = re.sub(r"\[([\w-]+\.md)\]\(\1\)", r"[](\1)", text)
+    introduction = (ROOT / "README.md").read_text().split("\n\n")[1]
+    return text.replace("# Documentation\n", f"# Lento\n\n{introduction}\n", 1) + "\n" + "\n".join(trees)
 
 
 def copied_page(page: Path) -> str:

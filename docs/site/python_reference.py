@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -66,7 +68,22 @@ def heading(text: str, line: str = "-") -> str:
     return f"{text}\n{line * len(text)}\n"
 
 
+def stub_signatures() -> dict[str, str]:
+    """Arguments and results of the extension's functions, as its stub has them."""
+    module = ast.parse(Path(lento.__file__).with_name("_core.pyi").read_text())
+    functions = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.returns]
+    return {
+        node.name: f"({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}".replace("builtins.", "")
+        for node in functions
+    }
+
+
+STUBS = stub_signatures()
+
+
 def entry(name: str, thing: Any) -> str:
+    if type(thing).__name__ == "nb_func":  # has no signature that Python could ask for
+        return f".. autofunction:: {name}{STUBS[thing.__name__]}\n"
     kind = "autoexception" if inspect.isclass(thing) and issubclass(thing, BaseException) else "autofunction"
     if kind == "autofunction" and inspect.isclass(thing):
         return f".. autoclass:: {name}\n   :members:\n"
@@ -205,8 +222,8 @@ def main_module_pages(reference: Reference) -> dict[str, str]:
 INDEX = """Python
 ======
 
-Everything public in the package ``lento``, made from its docstrings, whose examples the tests run. Ops also stand in the
-:doc:`catalogue <../ops>`, with their dtypes and what they are made of.
+Everything public in the package ``lento``, made from its docstrings, whose examples the tests run. Ops also stand in
+the :doc:`catalogue <../ops>`, with their dtypes and what they are made of.
 
 """
 

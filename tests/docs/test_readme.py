@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve()
@@ -24,17 +25,28 @@ def examples(page: Path, language: str) -> list[tuple[str, str]]:
     return re.findall(rf"```{language}\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", page.read_text(), flags=re.S)
 
 
-PYTHON_EXAMPLES = [
-    pytest.param(code, expected, id=f"{page.name}-{number}")
-    for page in PAGES
-    for number, (code, expected) in enumerate(examples(page, "python"))
-]
+def examples_of_all_pages(language: str) -> list[ParameterSet]:
+    return [
+        pytest.param(code, expected, id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, (code, expected) in enumerate(examples(page, language))
+    ]
 
 
-def test_every_python_block_shows_its_output() -> None:
-    for page in PAGES:
-        assert page.read_text().count("```python\n") == len(examples(page, "python")), page.name
-    assert len(PYTHON_EXAMPLES) >= 5
+PYTHON_EXAMPLES = examples_of_all_pages("python")
+CPP_EXAMPLES = examples_of_all_pages("cpp")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_code_shows_its_output_and_so_is_run(page: Path) -> None:
+    for language, names in [("python", r"(python|py|python3)\b"), ("cpp", r"(cpp|c\+\+|cxx)")]:
+        blocks = re.findall(rf"^ *(?:```|~~~) *{names}", page.read_text(), flags=re.M | re.I)
+        assert len(blocks) == len(examples(page, language)), f"{page.name}: a block of {language} is not run"
+
+
+def test_there_are_examples() -> None:
+    assert len(PYTHON_EXAMPLES) >= 50
+    assert len(CPP_EXAMPLES) >= 2
 
 
 @pytest.mark.parametrize("code, expected", PYTHON_EXAMPLES)
@@ -50,8 +62,8 @@ def test_python_example_prints_what_the_page_says(code: str, expected: str, tmp_
 
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs a compiler")
-def test_cpp_example_prints_what_readme_says(tmp_path: Path) -> None:
-    ((code, expected),) = examples(ROOT / "README.md", "cpp")
+@pytest.mark.parametrize("code, expected", CPP_EXAMPLES)
+def test_cpp_example_prints_what_the_page_says(code: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / "example.cpp").write_text(code)
     includes = [f"-I{folder}" for folder in (ROOT / "include", BUILD / "generated", BUILD / "config")]
     library = [f"-L{BUILD / 'lib'}", "-llento", f"-Wl,-rpath,{BUILD / 'lib'}"]
@@ -59,6 +71,11 @@ def test_cpp_example_prints_what_readme_says(tmp_path: Path) -> None:
     done = subprocess.run([str(tmp_path / "example")], cwd=tmp_path, text=True, capture_output=True, check=False)
     assert done.stderr == ""
     assert done.stdout == expected
+
+
+def test_the_table_of_contents_has_every_page() -> None:
+    listed = re.findall(r"^\| \[([\w-]+\.md)\]\(\1\)", (ROOT / "docs" / "README.md").read_text(), flags=re.M)
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "README.md")
 
 
 @functools.cache
@@ -82,4 +99,4 @@ def test_links_of_the_documentation_lead_somewhere() -> None:
 
 def test_generated_op_reference_is_current() -> None:
     generated = BUILD / "generated" / "docs" / "ops.md"
-    assert (ROOT / "docs" / "ops.md").read_text() == generated.read_text(), "run make docs"
+    assert (ROOT / "docs" / "ops.md").read_text() == generated.read_text(), "run make docs-tables"

@@ -29,7 +29,7 @@ def test_every_name_is_mapped_to_what_exists() -> None:
 
 
 def test_page_is_current() -> None:
-    assert script.PAGE.read_text() == script.page(script.load_mapping()), "run make docs"
+    assert script.PAGE.read_text() == script.page(script.load_mapping()), "run make docs-tables"
 
 
 def test_there_are_573_names() -> None:

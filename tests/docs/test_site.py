@@ -1,0 +1,67 @@
+"""What the site of the documentation is made of; `make docs` builds it, and needs more than the tests may ask for."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import lento
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+from doxygen_filter import filtered  # noqa: E402
+from python_reference import catalogue, module_pages, public_names  # noqa: E402
+
+OPS = (ROOT / "docs" / "ops.md").read_text()
+MODULES = [lento, lento.linalg, lento.fft, lento.nn, lento.optim, lento.random, lento.special, lento.metrics]
+MODULES += [lento.cache, lento.tree, lento.errors, lento.lazy]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_public_name_is_on_a_page(module: object) -> None:
+    text = "\n".join(module_pages(MODULES, OPS).values())
+    for name in public_names(module):
+        full = f"{module.__name__}.{name}"
+        if module is lento and name in {"Generator", *lento.errors.__all__}:
+            continue  # with the module that has it too
+        found = re.search(rf":: {re.escape(full)}(?![\w.])|``{re.escape(full)}``", text)
+        assert found, f"{full} is on no page of the reference"
+
+
+def test_other_names_lead_to_the_op_they_stand_for() -> None:
+    page = module_pages(MODULES, OPS)["api/other-names.rst"]
+    rows = dict(re.findall(r"\* - ``(.*?)``\n     - :func:`(.*?)`", page))
+    assert rows["lento.concatenate"] == "lento.concat"
+    assert rows["lento.relu"] == "lento.nn.relu"
+    assert rows["lento.swish"] == "lento.nn.silu"
+
+
+def test_the_catalogue_is_read_without_primitives() -> None:
+    names = {op.name for op in catalogue(OPS)}
+    assert {"lento.add", "lento.nn.conv2d", "lento.linalg.svd"} <= names
+    assert not any(name.startswith("lento.prim.") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("int f(int a, std::source_location site = std::source_location::current());\n", "int f(int a);\n"),
+        ("int f(std::source_location site = std::source_location::current());\n", "int f();\n"),
+        ("const std::source_location& site() const;\n", "const std::source_location& site() const;\n"),
+        ("/// One\n/// - two.\nint f();\n", "/// One - two.\nint f();\n"),
+        ("  int a;  // meant\n", "  int a;  ///< meant\n"),
+        ("template <class T>\n  requires(!std::same_as<T, bool>)\nT f();\n", "template <class T>\nT f();\n"),
+    ],
+)
+def test_headers_are_made_readable_for_doxygen(header: str, expected: str) -> None:
+    assert filtered(header, ROOT) == expected
+
+
+def test_methods_that_are_included_are_put_into_the_class(tmp_path: Path) -> None:
+    (tmp_path / "lento").mkdir()
+    (tmp_path / "lento" / "methods.inc").write_text("  int sum() const;\n")
+    assert (
+        filtered("class T {\n#include <lento/methods.inc>\n};\n", tmp_path) == "class T {\n  int sum() const;\n\n};\n"
+    )
