@@ -51,7 +51,7 @@ def index() -> str:
         if pages:
             trees.append(toctree(section.splitlines()[0], pages))
             listed.update(pages)
-    trees.insert(2, toctree("API", ["api/python", "api/cpp"]))
+    trees.insert(-1, toctree("API", ["api/python", "api/cpp"]))  # users first, then internals
     missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - listed - {"README"}
     if missing:
         raise SystemExit(f"docs/README.md does not list {', '.join(sorted(missing))}")
