@@ -21,6 +21,9 @@ def joined(block: re.Match[str]) -> str:
 def filtered(text: str, generated: Path) -> str:
     # Methods of the catalogue are included inside of the class, where Doxygen would not look.
     text = re.sub(r"^#include <(lento/.*\.inc)>", lambda found: (generated / found[1]).read_text(), text, flags=re.M)
+    # Private parts and macros are in Doxygen's XML whatever its settings say.
+    text = re.sub(r"^ private:\n.*?^(?=};)", "", text, flags=re.M | re.S)
+    text = re.sub(r"^#define (?:.*\\\n)*.*\n", "", text, flags=re.M)
     # What says where the caller is has a default everywhere and is never given by users.
     text = re.sub(rf",\s*{SITE}", "", text)
     text = re.sub(SITE, "", text)

@@ -51,6 +51,8 @@ def test_the_catalogue_is_read_without_primitives() -> None:
         ("int f(std::source_location site = std::source_location::current());\n", "int f();\n"),
         ("const std::source_location& site() const;\n", "const std::source_location& site() const;\n"),
         ("/// One\n/// - two.\nint f();\n", "/// One - two.\nint f();\n"),
+        ("class T {\n public:\n  int a;\n private:\n  int b;\n};\n", "class T {\n public:\n  int a;\n};\n"),
+        ("#define A(T) \\\n  T\nint a;\n", "int a;\n"),
         ("  int a;  // meant\n", "  int a;  ///< meant\n"),
         ("template <class T>\n  requires(!std::same_as<T, bool>)\nT f();\n", "template <class T>\nT f();\n"),
     ],
