@@ -7,7 +7,7 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
+.PHONY: help setup build library package demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
   lint format sanitize docs docs-tables install wheel test-wheel clean
 
 help: ## list the targets
@@ -24,6 +24,10 @@ build: setup ## build the library, the Python package, tests and benchmarks (PRE
 library: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
 	@cmake --build $(BUILD) --target lento lento_generated
+
+package: setup
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
+	@cmake --build $(BUILD) --target lento_python
 
 demo: build ## train a digit reader and a small GPT, show what Lento does (about a minute)
 	@$(PACKAGE) $(PYTHON) examples/demo.py --output build/demo
@@ -69,7 +73,7 @@ format: setup ## rewrite the sources in the house format
 sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan
 	@scripts/sanitize
 
-docs: build ## build the site of the documentation, in build/docs/html (environment of its own)
+docs: package ## build the site of the documentation, in build/docs/html (environment of its own)
 	@scripts/setup-docs
 	@scripts/docs $(BUILD)
 
