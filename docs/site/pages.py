@@ -61,9 +61,22 @@ def index() -> str:
     return text.replace("# Documentation\n", f"# Lento\n\n{introduction}\n", 1) + "\n" + "\n".join(trees)
 
 
+# Folders whose README.md is a page of the site too.
+FOLDERS = ("bench", "examples")
+
+
 def copied_page(page: Path) -> str:
-    """A page whose links to other folders of the repository lead to the site's copy."""
-    return page.read_text().replace("(../bench/README.md)", "(bench.md)").replace("(../docs/", "(")
+    """A page whose links lead to the site's pages; of a link to anything else in the repository its text is left."""
+    pages = {path.resolve(): path.name for path in (ROOT / "docs").glob("*.md")}
+    pages |= {ROOT / folder / "README.md": f"{folder}.md" for folder in FOLDERS}
+
+    def link(found: re.Match[str]) -> str:
+        text, target, anchor = found[1], (page.parent / found[2]).resolve(), found[3] or ""
+        if target in pages:
+            return f"[{text}]({pages[target]}{anchor})"
+        return text if target.exists() else found[0]
+
+    return re.sub(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)", link, page.read_text())
 
 
 def header_page(header: Path, name: str) -> str:
@@ -106,7 +119,8 @@ def main(generated: Path, out: Path) -> None:
     for page in sorted((ROOT / "docs").glob("*.md")):
         if page.name != "README.md":
             site.write(page.name, copied_page(page))
-    site.write("bench.md", "---\norphan: true\n---\n" + copied_page(ROOT / "bench" / "README.md"))
+    for folder in FOLDERS:
+        site.write(f"{folder}.md", "---\norphan: true\n---\n" + copied_page(ROOT / folder / "README.md"))
     site.write("index.md", index())
     for name, text in module_pages(modules(), (ROOT / "docs" / "ops.md").read_text()).items():
         site.write(name, text)

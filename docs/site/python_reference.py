@@ -26,7 +26,7 @@ PARTS: dict[str, list[str]] = {
     "Derivatives": [
         "grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "custom_gradient", "checkpoint",
     ],
-    "Files": ["save", "load"],
+    "Files and data": ["save", "load", "prefetch"],
 }  # fmt: skip
 
 
