@@ -23,8 +23,8 @@ PARTS: dict[str, list[str]] = {
         "get_num_threads", "set_num_threads", "memory", "set_memory_limit", "reset_peak_memory",
     ],
     "Seeing what happens": ["dump", "explain", "scope", "graph_key", "live_tensors", "show_versions"],
-    "Derivatives": [
-        "grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "custom_gradient", "checkpoint",
+    "Derivatives and vmap": [
+        "grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "custom_gradient", "checkpoint", "vmap",
     ],
     "Files and data": ["save", "load", "prefetch"],
 }  # fmt: skip
