@@ -64,6 +64,7 @@ from ._array_api import (
 from ._autograd import (
     checkpoint as checkpoint,
     custom_gradient as custom_gradient,
+    detach as detach,
     grad as grad,
     jvp as jvp,
     stop_gradient as stop_gradient,

@@ -9,7 +9,9 @@ from typing import Any
 from . import _core, tree
 from ._core import stop_gradient as stop_gradient
 
-__all__ = ["checkpoint", "custom_gradient", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+detach = stop_gradient  # its name elsewhere
+
+__all__ = ["checkpoint", "custom_gradient", "detach", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
 
 
 def _differentiable(leaf: Any) -> bool:

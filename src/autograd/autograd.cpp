@@ -15,9 +15,6 @@ namespace {
 
 using Tangents = std::unordered_map<const TensorState*, Tensor>;
 
-/// The same value under an identity of its own. A reshape that changes nothing costs nothing: compilers drop it.
-Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
-
 void check_pairs(const char* what, const std::vector<Tensor>& tensors, const char* whose,
                  const std::vector<Tensor>& values) {
   if (tensors.size() != values.size())
@@ -31,6 +28,12 @@ void check_pairs(const char* what, const std::vector<Tensor>& tensors, const cha
 void accumulate(Tangents& sums, const Tensor& x, const Tensor& more) {
   Tensor& sum = sums[x.state()];
   sum = sum.defined() ? sum + more : more;
+}
+
+std::vector<Tensor> follow_all(Differentiation& differentiation, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> followed;
+  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
+  return followed;
 }
 
 const Tensor& find(const Tangents& tangents, const Tensor& x) {
@@ -54,7 +57,7 @@ Tensor Differentiation::follow(const Tensor& x) {
     fail<DTypeError>("derivatives are by floating or complex tensors; this one is {}", x.dtype());
   }
   // Recorded while this log does not listen to it, but outer ones do.
-  Tensor followed = renamed(x);
+  Tensor followed = composite::renamed(x);
   log_->follow(followed);
   return followed;
 }
@@ -84,7 +87,7 @@ std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& output
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {
     const Tensor& sum = find(sums, x);
-    gradients.push_back(sum.defined() ? sum : zeros_like_of(x));
+    gradients.push_back(sum.defined() ? sum : zeros_like(x));
   }
   return gradients;
 }
@@ -99,12 +102,13 @@ std::vector<Tensor> push_through(const LoggedOp& op, std::span<const Tensor> tan
   std::vector<Tensor> followed;
   for (const Tensor& result : op.results) {
     const bool differentiable = is_floating(result.dtype()) || is_complex(result.dtype());
-    cotangents.push_back(differentiable ? by_cotangents.follow(zeros_like_of(result)) : Tensor{});
+    cotangents.push_back(differentiable ? by_cotangents.follow(zeros_like(result)) : Tensor{});
     if (differentiable) followed.push_back(cotangents.back());
   }
   RuleCall call(op, cotangents);
   apply_rule(call);
   by_cotangents.end();
+  const SourceScope scope(op.source);
   std::vector<Tensor> given;
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < tangents.size(); ++i) {
@@ -142,7 +146,7 @@ std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& out
   std::vector<Tensor> result;
   for (const Tensor& output : outputs) {
     const Tensor& tangent = find(known, output);
-    result.push_back(tangent.defined() ? tangent : zeros_like_of(output));
+    result.push_back(tangent.defined() ? tangent : zeros_like(output));
   }
   return result;
 }
@@ -173,8 +177,7 @@ std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector
 
 Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
   const auto differentiation = std::make_shared<Differentiation>();
-  std::vector<Tensor> followed;
-  for (const Tensor& x : inputs) followed.push_back(differentiation->follow(x));
+  const std::vector<Tensor> followed = follow_all(*differentiation, inputs);
   std::vector<Tensor> outputs = function(followed);
   differentiation->end();
   return {outputs, [=](const std::vector<Tensor>& cotangents) {
@@ -184,8 +187,7 @@ Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
 
 Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents) {
   Differentiation differentiation;
-  std::vector<Tensor> followed;
-  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
+  const std::vector<Tensor> followed = follow_all(differentiation, inputs);
   Jvp result;
   result.outputs = function(followed);
   differentiation.end();
@@ -196,8 +198,7 @@ Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const
 ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
                             const std::vector<Tensor>& inputs) {
   Differentiation differentiation;
-  std::vector<Tensor> followed;
-  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
+  const std::vector<Tensor> followed = follow_all(differentiation, inputs);
   ValueAndGrad result;
   result.value = function(followed);
   differentiation.end();

@@ -5,8 +5,6 @@
 
 namespace lento {
 
-Tensor zeros_like_of(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
-
 Tensor fitted(const Tensor& x, const Shape& shape, DType dtype) {
   Tensor y = x;
   if (is_complex(y.dtype()) && !is_complex(dtype)) y = real(y);
@@ -20,7 +18,7 @@ RuleCall::RuleCall(const LoggedOp& op, std::span<const Tensor> grads)
     : op_(op), grads_(grads), taken_(op.operands.size()) {}
 
 Tensor RuleCall::grad(std::size_t result) const {
-  return grads_[result].defined() ? grads_[result] : zeros_like_of(op_.results[result]);
+  return grads_[result].defined() ? grads_[result] : zeros_like(op_.results[result]);
 }
 
 Tensor RuleCall::operand(std::size_t index) const {

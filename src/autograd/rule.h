@@ -20,6 +20,8 @@ class RuleCall {
   const LoggedOp& op() const { return op_; }
   /// The cotangent of a result; zeros where nothing came back.
   Tensor grad(std::size_t result = 0) const;
+  /// The same, undefined where nothing came back.
+  const Tensor& grad_if_any(std::size_t result) const { return grads_[result]; }
   const Tensor& result(std::size_t index = 0) const { return op_.results[index]; }
   /// An operand; a number as a tensor without axes.
   Tensor operand(std::size_t index) const;
@@ -52,8 +54,6 @@ VjpRule vjp_rule(Op op);
 /// Applies the op's rule, a custom one included. Throws ValueError naming op and line when it has none.
 void apply_rule(RuleCall& call);
 
-/// A tensor of zeros like `x`.
-Tensor zeros_like_of(const Tensor& x);
 /// `x` brought to `shape` and `dtype`: summed over what was broadcast, the real part where a real one is wanted.
 Tensor fitted(const Tensor& x, const Shape& shape, DType dtype);
 

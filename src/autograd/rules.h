@@ -14,6 +14,9 @@ namespace lento::rules {
 /// The conjugate; `x` itself when it is real.
 Tensor conjugated(const Tensor& x);
 
+/// x / (x² + y²), and 0 where both are 0.
+Tensor over_squares(const Tensor& x, const Tensor& y);
+
 // --- reductions and scans ---
 
 /// What was reduced over `axes`, repeated along them.
@@ -23,7 +26,8 @@ Tensor reduce_prod(const Tensor& grad, const Tensor& x, const Ints& axes, bool k
 Tensor reduce_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, const Ints& axes, bool keepdims);
 /// Sums from each position to the end.
 Tensor reverse_sum(const Tensor& grad, std::int64_t axis);
-Tensor scan_prod(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis);
+/// Without a division, so that zeros are no trouble for derivatives of any order.
+Tensor scan_prod(const Tensor& grad, const Tensor& x, std::int64_t axis);
 /// Of a running maximum or minimum: to the last position that had it.
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis);
 
@@ -64,7 +68,7 @@ Tensor sum_window(const Tensor& grad, const Tensor& x, const Ints& kernel, const
 Tensor fft_r2c(const Tensor& grad, const Tensor& x, std::int64_t axis);
 Tensor fft_c2r(const Tensor& grad, const Tensor& x, std::int64_t axis, std::int64_t size);
 
-// --- linear algebra ---
+// --- linear algebra: cotangents of several results are undefined where nothing came back ---
 
 Tensor cholesky(const Tensor& grad, const Tensor& factor);
 Tensor qr(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r, const Tensor& x, bool complete);

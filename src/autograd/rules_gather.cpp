@@ -10,8 +10,6 @@ using composite::converted;
 
 namespace {
 
-Tensor zeros_of(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
-
 /// A way of addressing: what reads at the positions, and what writes there.
 struct Access {
   std::function<Tensor(const Tensor& x)> read;
@@ -23,9 +21,18 @@ Tensor count_of_winners(const Access& at, const Tensor& x, const Tensor& value, 
   return at.write(converted(equal(x, result), x.dtype()), converted(equal(value, at.read(result)), x.dtype()), "add");
 }
 
+/// What each value was multiplied with. Zeros are counted and left out of the product, which is divided by the value.
+Tensor product_of_others(const Access& at, const Tensor& x, const Tensor& value) {
+  const auto nonzero = [](const Tensor& t) { return where(equal(t, 0), 1, t); };
+  const auto zeros = [](const Tensor& t) { return converted(equal(t, 0), DType::int64); };
+  const Tensor product = at.read(at.write(nonzero(x), nonzero(value), "multiply"));
+  const Tensor others = at.read(at.write(zeros(x), zeros(value), "add")) - zeros(value);
+  return where(equal(others, 0), product / nonzero(value), 0);
+}
+
 Tensor base(const Access& at, const Tensor& grad, const Tensor& x, const Tensor& value, const Tensor& result,
             std::string_view mode) {
-  if (mode == "set") return at.write(grad, zeros_of(value), "set");
+  if (mode == "set") return at.write(grad, zeros_like(value), "set");
   if (mode == "add") return grad;
   if (mode == "multiply") {
     return grad * conjugated(at.write(ones(x.shape(), x.dtype(), x.device()), value, "multiply"));
@@ -43,7 +50,7 @@ Tensor written(const Access& at, const Tensor& grad, const Tensor& x, const Tens
     const Tensor winner = at.read(at.write(zeros(x.shape(), DType::int64, x.device()), number, "set"));
     return where(equal(winner, number), here, 0);
   }
-  if (mode == "multiply") return here * conjugated(at.read(result) / value);
+  if (mode == "multiply") return here * conjugated(product_of_others(at, x, value));
   return where(equal(value, at.read(result)), at.read(grad / count_of_winners(at, x, value, result)), 0);
 }
 
@@ -65,16 +72,16 @@ Access over_first_axes(const std::vector<Tensor>& indices) {
 
 Tensor take_axis(const Tensor& grad, const Tensor& x, const Tensor& indices, std::int64_t axis) {
   const std::int64_t at = axis < 0 ? axis + x.rank() : axis;
-  if (at == 0) return prim::scatter_nd(zeros_of(x), grad, {indices}, "add");
+  if (at == 0) return prim::scatter_nd(zeros_like(x), grad, {indices}, "add");
   // The axes of the indices first, as a scatter over the first axis wants them.
   Tensor moved = grad;
   for (std::int64_t i = 0; i < indices.rank(); ++i) moved = composite::move_axis(moved, at + i, i);
-  const Tensor into = zeros_of(composite::move_axis(x, at, 0));
+  const Tensor into = zeros_like(composite::move_axis(x, at, 0));
   return composite::move_axis(prim::scatter_nd(into, moved, {indices}, "add"), 0, at);
 }
 
 Tensor take_along_axis(const Tensor& grad, const Tensor& x, const Tensor& indices, std::int64_t axis) {
-  return prim::scatter_axis(zeros_of(x), indices, grad, axis, "add");
+  return prim::scatter_axis(zeros_like(x), indices, grad, axis, "add");
 }
 
 Tensor scatter_axis_base(const Tensor& grad, const Tensor& x, const Tensor& indices, const Tensor& value,
@@ -98,7 +105,7 @@ Tensor scatter_nd_value(const Tensor& grad, const Tensor& x, const Tensor& value
 }
 
 Tensor sort_values(const Tensor& grad, const Tensor& x, std::int64_t axis, bool descending) {
-  return prim::scatter_axis(zeros_of(x), prim::sort_indices(x, axis, descending), grad, axis, "set");
+  return prim::scatter_axis(zeros_like(x), prim::sort_indices(x, axis, descending), grad, axis, "set");
 }
 
 }  // namespace lento::rules

@@ -48,7 +48,7 @@ Tensor cholesky(const Tensor& grad, const Tensor& factor) {
   return 0.5 * (both + H(both));
 }
 
-Tensor qr(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Tensor& r, const Tensor& x,
+Tensor qr(const Tensor& given_q, const Tensor& given_r, const Tensor& q, const Tensor& r, const Tensor& x,
           bool complete) {
   const std::int64_t m = rows_of(x);
   const std::int64_t n = columns_of(x);
@@ -57,6 +57,8 @@ Tensor qr(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, const Ten
         "the complete QR factorisation of a matrix with more rows than columns has no derivative: its last "
         "columns are arbitrary; use mode='reduced'");
   }
+  const Tensor grad_q = given_q.defined() ? given_q : zeros_like(q);
+  const Tensor grad_r = given_r.defined() ? given_r : zeros_like(r);
   const auto of_square = [](const Tensor& gq, const Tensor& gr, const Tensor& unitary, const Tensor& upper) {
     const Tensor above = triu(product(gr, H(upper)) - product(H(unitary), gq));
     const Tensor hermitian = half_diagonal(above + H(above));
@@ -83,26 +85,28 @@ Tensor svd(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh, co
         "the full singular vectors of a matrix that is not square have no derivative: some are arbitrary; "
         "use full_matrices=False");
   }
+  // Terms of what did not come back are left out: singular values have a derivative where vectors have none.
   const Tensor v = H(vh);
-  const Tensor grad_v = H(grad_vh);
   const Tensor wide_s = composite::converted(s, u.dtype());
-  const Tensor factors = composite::converted(inverse_differences(s * s), u.dtype());
   const auto skew = [](const Tensor& x) { return x - H(x); };
-  const Tensor from_u = product(H(u), grad_u);
-  const Tensor from_v = product(H(v), grad_v);
-  Tensor core = skew(from_u) * factors * row(wide_s) + column(wide_s) * (skew(from_v) * factors) +
-                diagonal_matrix(composite::converted(grad_s, u.dtype()));
-  if (is_complex(u.dtype())) {
-    // The phases that u and v share are arbitrary; what is left of them is along the imaginary axis.
-    const Tensor phase = imag(lento::diagonal(from_u, 0, -2, -1)) / s;
-    core = core + diagonal_matrix(complex(zeros(phase.shape(), phase.dtype(), phase.device()), phase));
+  const auto factors = [&] { return composite::converted(inverse_differences(s * s), u.dtype()); };
+  Tensor core = diagonal_matrix(grad_s.defined() ? composite::converted(grad_s, u.dtype()) : zeros_like(wide_s));
+  if (grad_u.defined()) {
+    const Tensor from_u = product(H(u), grad_u);
+    core = core + skew(from_u) * factors() * row(wide_s);
+    if (is_complex(u.dtype())) {
+      // The phases that u and v share are arbitrary; what is left of them is along the imaginary axis.
+      const Tensor phase = imag(lento::diagonal(from_u, 0, -2, -1)) / s;
+      core = core + diagonal_matrix(complex(zeros_like(phase), phase));
+    }
   }
+  if (grad_vh.defined()) core = core + column(wide_s) * (skew(product(H(v), H(grad_vh))) * factors());
   Tensor result = product(product(u, core), vh);
-  if (m > k) {
+  if (m > k && grad_u.defined()) {
     const Tensor scaled = grad_u / row(wide_s);
     result = result + product(scaled - product(u, product(H(u), scaled)), vh);
   }
-  if (n > k) {
+  if (n > k && grad_vh.defined()) {
     const Tensor scaled = grad_vh / column(wide_s);
     result = result + product(u, scaled - product(product(scaled, v), vh));
   }
@@ -110,18 +114,22 @@ Tensor svd(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh, co
 }
 
 Tensor eigh(const Tensor& grad_w, const Tensor& grad_v, const Tensor& w, const Tensor& v) {
-  const Tensor factors = composite::converted(inverse_differences(w), v.dtype());
-  const Tensor core = diagonal_matrix(composite::converted(grad_w, v.dtype())) + product(H(v), grad_v) * factors;
+  Tensor core = diagonal_matrix(composite::converted(grad_w.defined() ? grad_w : zeros_like(w), v.dtype()));
+  if (grad_v.defined()) {
+    core = core + product(H(v), grad_v) * composite::converted(inverse_differences(w), v.dtype());
+  }
   const Tensor result = product(product(v, core), H(v));
   return 0.5 * (result + H(result));
 }
 
 Tensor eig(const Tensor& grad_w, const Tensor& grad_v, const Tensor& w, const Tensor& v) {
-  const Tensor through = product(H(v), grad_v);
-  // The eigenvectors' lengths are fixed: what would only change them does not count.
-  const Tensor along = composite::converted(real(lento::diagonal(through, 0, -2, -1)), v.dtype());
-  const Tensor turned = (through - product(H(v), v) * row(along)) * conjugated(inverse_differences(w));
-  const Tensor core = diagonal_matrix(grad_w) + turned;
+  Tensor core = diagonal_matrix(grad_w.defined() ? grad_w : zeros_like(w));
+  if (grad_v.defined()) {
+    const Tensor through = product(H(v), grad_v);
+    // The eigenvectors' lengths are fixed: what would only change them does not count.
+    const Tensor along = composite::converted(real(lento::diagonal(through, 0, -2, -1)), v.dtype());
+    core = core + (through - product(H(v), v) * row(along)) * conjugated(inverse_differences(w));
+  }
   return prim::linear_solve(H(v), product(core, H(v)));
 }
 

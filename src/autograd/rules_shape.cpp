@@ -10,8 +10,6 @@ using composite::reshaped;
 
 namespace {
 
-Tensor zeros_of(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
-
 Ints from_front(const Ints& axes, std::int64_t rank) {
   Ints result = axes;
   for (std::int64_t& axis : result) axis += axis < 0 ? rank : 0;
@@ -24,25 +22,34 @@ Shape kept_shape(const Tensor& x, const Ints& axes) {
   return shape;
 }
 
+/// The elements `by` places further to the front (to the back, when negative) along an axis; `filler` moves in.
+Tensor shifted(const Tensor& x, std::int64_t axis, std::int64_t by, double filler) {
+  Ints low(static_cast<std::size_t>(x.rank()), 0);
+  Ints high = low;
+  low[static_cast<std::size_t>(axis)] = -by;
+  high[static_cast<std::size_t>(axis)] = by;
+  return prim::pad_constant(x, filler, low, high);
+}
+
+/// The product of the elements before each one.
+Tensor product_before(const Tensor& x, std::int64_t axis) { return shifted(prim::scan_prod(x, axis), axis, -1, 1); }
+
 /// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no
 /// trouble.
 Tensor product_of_others(const Tensor& x) {
   const std::int64_t last = x.rank() - 1;
-  const std::int64_t n = x.shape().back();
-  const auto before = [&](const Tensor& line) {
-    Ints low(static_cast<std::size_t>(line.rank()), 0);
-    Ints high = low;
-    low.back() = 1;
-    high.back() = -1;
-    return prim::pad_constant(prim::scan_prod(line, last), 1, low, high);
-  };
-  if (n == 0) return x;
-  return before(x) * flip(before(flip(x, Ints{last})), Ints{last});
+  if (x.shape().back() == 0) return x;
+  return product_before(x, last) * flip(product_before(flip(x, Ints{last}), last), Ints{last});
 }
 
 }  // namespace
 
 Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? lento::conj(x) : x; }
+
+Tensor over_squares(const Tensor& x, const Tensor& y) {
+  const Tensor squares = x * x + y * y;
+  return x / where(equal(squares, 0), 1, squares);
+}
 
 Tensor spread(const Tensor& grad, const Tensor& x, const Ints& axes, bool keepdims) {
   return broadcast_to(keepdims ? grad : reshaped(grad, kept_shape(x, axes)), x.shape());
@@ -78,16 +85,19 @@ Tensor reverse_sum(const Tensor& grad, std::int64_t axis) {
   return flip(prim::scan_sum(flip(grad, Ints{axis}), axis), Ints{axis});
 }
 
-Tensor scan_prod(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
-  const Tensor zero = equal(x, 0);
-  const Tensor zeros_seen = prim::scan_sum(converted(zero, DType::int64), axis);
-  const Tensor first = logical_and(zero, equal(zeros_seen, 1));
-  // Before the first zero each product has the element as a factor; at it, the products without it count; behind it
-  // everything is zero.
-  const Tensor without = prim::scan_prod(where(first, 1, x), axis);
-  const Tensor before = reverse_sum(grad * conjugated(result), axis) / conjugated(where(zero, 1, x));
-  const Tensor at = reverse_sum(grad * conjugated(without), axis);
-  return where(first, at, where(equal(zeros_seen, 0), before, 0));
+Tensor scan_prod(const Tensor& grad, const Tensor& x, std::int64_t axis) {
+  const std::int64_t at = axis < 0 ? axis + x.rank() : axis;
+  const std::int64_t length = x.shape()[static_cast<std::size_t>(at)];
+  if (length == 0) return grad;
+  // What comes back to element i is the product before it, times s_i = g_i + x_(i+1) s_(i+1). Each round takes twice as
+  // many terms together.
+  Tensor sum = grad;
+  Tensor factor = shifted(conjugated(x), at, 1, 0);
+  for (std::int64_t reach = 1; reach < length; reach *= 2) {
+    sum = sum + factor * shifted(sum, at, reach, 0);
+    if (reach * 2 < length) factor = factor * shifted(factor, at, reach, 0);
+  }
+  return sum * conjugated(product_before(x, at));
 }
 
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
@@ -95,7 +105,7 @@ Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, s
   const Tensor place =
       composite::along(composite::counting(x.shape()[static_cast<std::size_t>(at)], x.device()), at, x.rank());
   const Tensor from = prim::scan_max(where(equal(x, result), place, 0), at);
-  return prim::scatter_axis(zeros_of(x), from, grad, at, "add");
+  return prim::scatter_axis(zeros_like(x), from, grad, at, "add");
 }
 
 Tensor permute_back(const Tensor& grad, const Ints& axes) {
@@ -108,7 +118,7 @@ Tensor permute_back(const Tensor& grad, const Ints& axes) {
 
 Tensor unslice(const Tensor& grad, const Tensor& x, const std::vector<Scalar>& starts, const Ints& axes,
                const Ints& steps) {
-  return prim::strided_update(zeros_of(x), grad, starts, axes, steps);
+  return prim::strided_update(zeros_like(x), grad, starts, axes, steps);
 }
 
 Tensor reslice(const Tensor& grad, const Tensor& value, const std::vector<Scalar>& starts, const Ints& axes,

@@ -19,7 +19,8 @@ constexpr double kSeluScale = 1.0507009873554804934193349852946;
 /// The positive part of `x` as it is, and `negative` elsewhere; nan is taken from `negative`.
 Tensor above_zero_or(const Tensor& x, const Tensor& negative) { return where(greater(x, 0), x, negative); }
 
-Tensor log_sigmoid_wide(const Tensor& x) { return subtract(minimum(x, 0), log1p(exp(negative(abs(x))))); }
+/// The negative part of `x`, and 0 above. Unlike a minimum it has the whole derivative at 0; nan stays.
+Tensor negative_part(const Tensor& x) { return where(greater(x, 0), 0, x); }
 
 /// A 0-d tensor is treated as one element along its only axis.
 Tensor with_axis(const Tensor& x) { return x.shape().empty() ? reshaped(x, Ints{1}) : x; }
@@ -51,18 +52,18 @@ Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, bool tra
 // expm1 sees only the negative part: its positive branch would overflow and spoil derivatives.
 Tensor elu(const Tensor& x, const Scalar& alpha) {
   const Tensor wide = widen(x);
-  return cast(above_zero_or(wide, multiply(expm1(minimum(wide, 0)), alpha)), x.dtype());
+  return cast(above_zero_or(wide, multiply(expm1(negative_part(wide)), alpha)), x.dtype());
 }
 
 Tensor selu(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(multiply(above_zero_or(wide, multiply(expm1(minimum(wide, 0)), kSeluAlpha)), kSeluScale), x.dtype());
+  return cast(multiply(above_zero_or(wide, multiply(expm1(negative_part(wide)), kSeluAlpha)), kSeluScale), x.dtype());
 }
 
 Tensor celu(const Tensor& x, const Scalar& alpha) {
   if (alpha.to<double>() == 0) fail<ValueError>("alpha must not be 0");
   const Tensor wide = widen(x);
-  return cast(above_zero_or(wide, multiply(expm1(divide(minimum(wide, 0), alpha)), alpha)), x.dtype());
+  return cast(above_zero_or(wide, multiply(expm1(divide(negative_part(wide), alpha)), alpha)), x.dtype());
 }
 
 Tensor gelu(const Tensor& x, std::string_view approximate) {
@@ -82,15 +83,15 @@ Tensor silu(const Tensor& x) {
 
 Tensor mish(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(multiply(wide, tanh(negative(log_sigmoid_wide(negative(wide))))), x.dtype());
+  return cast(multiply(wide, tanh(negative(log_of_sigmoid(negative(wide))))), x.dtype());
 }
 
-Tensor log_sigmoid(const Tensor& x) { return cast(log_sigmoid_wide(widen(x)), x.dtype()); }
+Tensor log_sigmoid(const Tensor& x) { return cast(log_of_sigmoid(widen(x)), x.dtype()); }
 
 Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
   const Tensor wide = widen(x);
   const Tensor scaled = multiply(wide, beta);
-  const Tensor smooth = divide(negative(log_sigmoid_wide(negative(scaled))), beta);
+  const Tensor smooth = divide(negative(log_of_sigmoid(negative(scaled))), beta);
   return cast(where(greater(scaled, threshold), wide, smooth), x.dtype());
 }
 

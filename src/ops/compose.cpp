@@ -123,6 +123,8 @@ Tensor stored_as(const Operand& value, const Tensor& x) {
 
 Tensor reshaped(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : prim::reshape(x, shape); }
 
+Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
+
 Tensor flat(const Tensor& x) { return reshaped(x, Shape{x.size()}); }
 
 Tensor permuted(const Tensor& x, const Ints& axes) {

@@ -87,6 +87,9 @@ Tensor picked(const Tensor& x, std::int64_t axis, std::int64_t position);
 /// A vector reshaped so that it runs along `axis` of something with `rank` axes.
 Tensor along(const Tensor& vector, std::int64_t axis, std::int64_t rank);
 
+/// The same value under an identity of its own. A reshape that changes nothing costs nothing: compilers drop it.
+Tensor renamed(const Tensor& x);
+
 // --- making tensors ---
 
 /// 0, 1, …, size - 1.

@@ -1,4 +1,6 @@
 // Looking rows up by number (ops/embedding.yaml).
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 #include "ops/composites.gen.h"
 #include "ops/neural_common.h"
@@ -40,8 +42,10 @@ Tensor bags_of(const Tensor& offsets, std::int64_t items) {
 
 Tensor embedding(const Tensor& x, const Tensor& weight, std::optional<std::int64_t> padding_idx) {
   check_table(x, weight);
-  checked_padding(padding_idx, weight.shape()[0]);
-  return prim::take_axis(weight, row_numbers(x, weight), 0);
+  const auto padding = checked_padding(padding_idx, weight.shape()[0]);
+  const Tensor rows = prim::take_axis(weight, row_numbers(x, weight), 0);
+  // The padding row is looked up like any other, and not trained.
+  return padding ? where(unsqueeze(equal(x, *padding), -1), stop_gradient(rows), rows) : rows;
 }
 
 Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& offsets, std::string_view mode,

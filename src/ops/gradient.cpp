@@ -2,16 +2,12 @@
 #include <lento/autograd.h>
 #include <lento/ops.gen.h>
 
+#include "ops/compose.h"
 #include "tensor/watch.h"
 
 namespace lento {
 
-namespace {
-
-/// The same value under an identity of its own. A reshape that changes nothing costs nothing: compilers drop it.
-Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
-
-}  // namespace
+using composite::renamed;
 
 Tensor stop_gradient(const Tensor& x) {
   if (current_watcher == nullptr) return x;

@@ -1,5 +1,7 @@
 // Factorisations, solving and functions of matrices (ops/linalg.yaml). LAPACK knows no half types, so that those are
 // computed in float32 and rounded once at the end.
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -333,9 +335,9 @@ Tensor matrix_exp(const Tensor& x) {
   constexpr int kMaxSquarings = 24;
   const Tensor wide = converted(x, is_complex(x.dtype()) ? DType::complex128 : DType::float64);
   const Tensor size = prim::reduce_max(sum_over(abs(wide), Ints{x.rank() - 2}, true), Ints{x.rank() - 1}, true);
-  // exp(x) = exp(x / 2^s)^(2^s), with s chosen for each matrix. All squarings are recorded; `where` skips those too
-  // many.
-  const Tensor squarings = maximum(ceil(log2(divide(size, kSmallNorm))), 0);
+  // exp(x) = exp(x / 2^s)^(2^s), with s chosen for each matrix; the result does not depend on it. All squarings are
+  // recorded; `where` skips those too many.
+  const Tensor squarings = maximum(ceil(log2(divide(stop_gradient(size), kSmallNorm))), 0);
   Tensor result = pade_exponential(multiply(wide, lento::pow(2.0, negative(squarings))));
   for (int i = 0; i < kMaxSquarings; ++i) result = where(greater(squarings, i), matrix_product(result, result), result);
   const Tensor good = less_equal(squarings, kMaxSquarings);

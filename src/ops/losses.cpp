@@ -13,11 +13,14 @@ using namespace neural;
 
 namespace {
 
-/// log(sigmoid(x)) without overflow.
-Tensor log_sigmoid_of(const Tensor& x) { return subtract(minimum(x, 0), log1p(exp(negative(abs(x))))); }
+/// x - target in the wide type.
+Tensor difference(const Tensor& x, const Tensor& target) { return subtract(widen(x), widen(target)); }
 
-/// |x - target| in the wide type.
-Tensor distance(const Tensor& x, const Tensor& target) { return abs(subtract(widen(x), widen(target))); }
+/// log(p), but not below -100, from where on it is constant.
+Tensor bounded_log(const Tensor& p) {
+  const Tensor below = less(log(p), -100.0);
+  return where(below, -100.0, log(where(below, 1, p)));
+}
 
 Tensor weighted(const Tensor& loss, const std::optional<Tensor>& weight) {
   return weight ? multiply(loss, cast(*weight, loss.dtype())) : loss;
@@ -25,7 +28,7 @@ Tensor weighted(const Tensor& loss, const std::optional<Tensor>& weight) {
 
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, const std::optional<Tensor>& pos_weight) {
   // (1 - t) x - w log(sigmoid(x)) with w = 1 + (pos_weight - 1) t; log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)).
-  const Tensor logs = log_sigmoid_of(x);
+  const Tensor logs = log_of_sigmoid(x);
   const Tensor linear = multiply(subtract(1, target), x);
   if (!pos_weight) return subtract(linear, logs);
   const Tensor factor = add(multiply(subtract(cast(*pos_weight, x.dtype()), 1), target), 1);
@@ -41,28 +44,30 @@ void check_same_shape(const Tensor& x, const Tensor& target) {
 }  // namespace
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
-  const Tensor difference = subtract(widen(x), widen(target));
-  return reduce_loss(multiply(difference, difference), parse_reduction(reduction), x.dtype());
+  const Tensor d = difference(x, target);
+  return reduce_loss(multiply(d, d), parse_reduction(reduction), x.dtype());
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
-  return reduce_loss(distance(x, target), parse_reduction(reduction), x.dtype());
+  return reduce_loss(abs(difference(x, target)), parse_reduction(reduction), x.dtype());
 }
 
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction, const Scalar& beta) {
   const double b = beta.to<double>();
   if (!(b >= 0)) fail<ValueError>("beta must not be negative, got {}", beta);
-  const Tensor d = distance(x, target);
+  const Tensor apart = difference(x, target);
+  const Tensor d = abs(apart);
   if (b == 0) return reduce_loss(d, parse_reduction(reduction), x.dtype());
-  const Tensor near = divide(multiply(multiply(d, d), 0.5), b);
+  const Tensor near = divide(multiply(multiply(apart, apart), 0.5), b);
   return reduce_loss(where(less(d, b), near, subtract(d, 0.5 * b)), parse_reduction(reduction), x.dtype());
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, std::string_view reduction, const Scalar& delta) {
   const double limit = delta.to<double>();
   if (!(limit > 0)) fail<ValueError>("delta must be positive, got {}", delta);
-  const Tensor d = distance(x, target);
-  const Tensor near = multiply(multiply(d, d), 0.5);
+  const Tensor apart = difference(x, target);
+  const Tensor d = abs(apart);
+  const Tensor near = multiply(multiply(apart, apart), 0.5);
   const Tensor far = multiply(subtract(d, 0.5 * limit), limit);
   return reduce_loss(where(less_equal(d, limit), near, far), parse_reduction(reduction), x.dtype());
 }
@@ -72,8 +77,10 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const std::op
   check_same_shape(x, target);
   const Tensor p = widen(x);
   const Tensor t = widen(target);
-  const Tensor yes = multiply(t, maximum(log(p), -100.0));
-  const Tensor no = multiply(subtract(1, t), maximum(log1p(negative(p)), -100.0));
+  const Tensor yes = multiply(t, bounded_log(p));
+  // log1p(-p) is below -100 at 1 alone; p itself would lose its last bits in 1 - p.
+  const Tensor certain = equal(p, 1);
+  const Tensor no = multiply(subtract(1, t), where(certain, -100.0, log1p(negative(where(certain, 0, p)))));
   return reduce_loss(weighted(negative(add(yes, no)), weight), parse_reduction(reduction), x.dtype());
 }
 
@@ -125,8 +132,8 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const Scalar&
 
 Tensor margin_ranking_loss(const Tensor& x1, const Tensor& x2, const Tensor& target, const Scalar& margin,
                            std::string_view reduction) {
-  const Tensor difference = subtract(widen(x2), widen(x1));
-  const Tensor loss = maximum(add(multiply(cast(target, difference.dtype()), difference), margin), 0);
+  const Tensor d = subtract(widen(x2), widen(x1));
+  const Tensor loss = maximum(add(multiply(cast(target, d.dtype()), d), margin), 0);
   return reduce_loss(loss, parse_reduction(reduction), x1.dtype());
 }
 
@@ -162,8 +169,8 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   // One variance for the whole last axis may come without that axis.
   if (variance.shape().size() + 1 == x.shape().size()) variance = unsqueeze(variance, -1);
   variance = maximum(variance, eps);
-  const Tensor difference = subtract(wide, widen(target));
-  const Tensor scaled = divide(multiply(difference, difference), variance);
+  const Tensor d = subtract(wide, widen(target));
+  const Tensor scaled = divide(multiply(d, d), variance);
   Tensor loss = multiply(add(log(variance), scaled), 0.5);
   if (full) loss = add(loss, 0.5 * std::log(2 * std::numbers::pi));
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());
@@ -171,7 +178,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
   const Tensor wide = widen(x);
-  const Tensor loss = negative(log_sigmoid_of(multiply(wide, cast(target, wide.dtype()))));
+  const Tensor loss = negative(log_of_sigmoid(multiply(wide, cast(target, wide.dtype()))));
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());
 }
 

@@ -1,6 +1,8 @@
 // Helpers of the neural composites; see neural_common.h.
 #include "ops/neural_common.h"
 
+#include <lento/autograd.h>
+
 #include "base/fail.h"
 
 #include <cmath>
@@ -107,13 +109,48 @@ Tensor reduce_loss(const Tensor& loss, Reduction reduction, DType dtype) {
   return cast(divide(total, static_cast<double>(element_count(loss.shape()))), dtype);
 }
 
+Tensor log_of_sigmoid(const Tensor& x) {
+  const auto value = [](const std::vector<Tensor>& inputs) {
+    const Tensor& t = inputs[0];
+    return std::vector{subtract(minimum(t, 0), log1p(exp(negative(abs(t)))))};
+  };
+  // The formula has corners at 0 that the function has not.
+  const auto slope = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&,
+                        const std::vector<Tensor>& cotangents) {
+    return std::vector{multiply(cotangents[0], sigmoid(negative(inputs[0])))};
+  };
+  return custom_gradient(value, slope, {x})[0];
+}
+
+Tensor root_of(const Tensor& x, double p) {
+  if (p <= 1) return lento::pow(x, 1 / p);
+  const Tensor zero = equal(x, 0);
+  const Tensor positive = where(zero, 1, x);
+  return where(zero, 0, p == 2 ? sqrt(positive) : lento::pow(positive, 1 / p));
+}
+
 Tensor vector_norm_kept(const Tensor& x, double p, const Ints& axes) {
-  if (p == 2) return sqrt(sum_kept(multiply(x, x), axes));
+  if (p == 2) {
+    // Not by abs, which has corners that the square has not.
+    const Tensor squares = is_complex(x.dtype())
+                               ? add(multiply(lento::real(x), lento::real(x)), multiply(lento::imag(x), lento::imag(x)))
+                               : multiply(x, x);
+    return root_of(sum_kept(squares, axes), 2);
+  }
+  if (p == 0) return cast(sum_kept(cast(not_equal(x, 0), DType::int64), axes), real_type(x.dtype()));
   const Tensor magnitude = abs(x);
   if (p == 1) return sum_kept(magnitude, axes);
-  if (p == 0) return sum_kept(cast(not_equal(x, 0), x.dtype()), axes);
-  if (std::isinf(p)) return p > 0 ? max_kept(magnitude, axes) : prim::reduce_min(magnitude, axes, true);
-  return lento::pow(sum_kept(lento::pow(magnitude, p), axes), 1 / p);
+  if (std::isinf(p)) {
+    bool empty = false;
+    for (const std::int64_t axis : axes) empty |= x.shape()[static_cast<std::size_t>(axis)] == 0;
+    if (empty && p < 0)
+      fail<ValueError>("the smallest absolute value of no elements: shape {}, axes {}", x.shape(), axes);
+    if (empty) return sum_kept(magnitude, axes);
+    return p > 0 ? max_kept(magnitude, axes) : prim::reduce_min(magnitude, axes, true);
+  }
+  if (p < 0 || p > 1) return root_of(sum_kept(lento::pow(magnitude, p), axes), p);
+  const Tensor zero = equal(magnitude, 0);
+  return root_of(sum_kept(where(zero, 0, lento::pow(where(zero, 1, magnitude), p)), axes), p);
 }
 
 }  // namespace lento::composite::neural

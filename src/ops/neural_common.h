@@ -58,7 +58,12 @@ Reduction parse_reduction(std::string_view name);
 /// The elements, their mean or their sum, in `dtype`.
 Tensor reduce_loss(const Tensor& loss, Reduction reduction, DType dtype);
 
+/// log(sigmoid(x)) without overflow.
+Tensor log_of_sigmoid(const Tensor& x);
+/// `x`, which is not negative, to the power 1/p. At 0, where the power has none, the derivative is 0.
+Tensor root_of(const Tensor& x, double p);
 /// The sum of |x|^p over `axes` (kept), to the power 1/p. The values 0, 1, 2 and infinity of p have their own formula.
+/// Throws ValueError for -inf and no elements.
 Tensor vector_norm_kept(const Tensor& x, double p, const Ints& axes);
 
 }  // namespace lento::composite::neural

@@ -116,7 +116,7 @@ Tensor power_average(std::size_t axes, const Tensor& x, const Scalar& norm_type,
     if (windows_are_full(w, axis, true)) continue;
     sums = multiply(divide(sums, counts_along(w, axis, true)), static_cast<double>(w.kernel[axis]));
   }
-  return drop_batch(cast(lento::pow(sums, 1 / p), x.dtype()), w.added_batch);
+  return drop_batch(cast(root_of(sums, p), x.dtype()), w.added_batch);
 }
 
 struct MaxPool {

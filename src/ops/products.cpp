@@ -1,6 +1,7 @@
 // Products and norms (ops/linalg.yaml). Everything that sums products over axes becomes a matrix product.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/neural_common.h"
 
 #include <algorithm>
 #include <charconv>
@@ -115,20 +116,7 @@ double parse_order(std::string_view text) {
 
 /// The norm over axes that are kept with length 1.
 Tensor vector_norm_kept(const Tensor& x, const Ints& axes, double ord) {
-  const Tensor wide = to_wide_float(x);
-  if (ord == 0) return converted(count_true(not_equal(wide, 0), axes, true), real_type(wide.dtype()));
-  const Tensor size = abs(wide);
-  if (ord == 1) return sum_over(size, axes, true);
-  if (ord == 2) return sqrt(sum_over(multiply(size, size), axes, true));
-  const bool empty = count_along(x, axes) == 0;
-  if (std::isinf(ord) && ord > 0) {
-    return empty ? sum_over(size, axes, true) : prim::reduce_max(size, axes, true);
-  }
-  if (std::isinf(ord)) {
-    if (empty) fail<ValueError>("the smallest absolute value of no elements: {} over axes {}", type_of(x), axes);
-    return prim::reduce_min(size, axes, true);
-  }
-  return lento::pow(sum_over(lento::pow(size, ord), axes, true), 1 / ord);
+  return neural::vector_norm_kept(to_wide_float(x), ord, axes);
 }
 
 /// The result in the real type that belongs to x: half types were widened.

@@ -18,10 +18,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
 constexpr double kInverseSqrtTwoPi = 0.39894228040143267794;
 
-/// factor * logarithm, but 0 where the factor is 0 and the argument a number.
-Tensor times_log(const Tensor& factor, const Tensor& argument, const Tensor& logarithm) {
-  const Tensor product = multiply(factor, logarithm);
-  return where(equal(factor, 0), where(isnan(argument), kNan, 0.0), product);
+/// factor * log(argument), but 0 where the factor is 0 and the logarithm no finite number, unless the argument is nan.
+Tensor times_log(const Tensor& factor, const Tensor& argument, double lowest, Tensor (*logarithm)(const Tensor&)) {
+  const Tensor regular = lento::logical_and(greater(argument, lowest), less(argument, kInfinity));
+  const Tensor special = lento::logical_and(equal(factor, 0), lento::logical_not(regular));
+  const Tensor product = multiply(factor, logarithm(where(special, 1, argument)));
+  return where(special, where(isnan(argument), kNan, 0.0), product);
 }
 
 /// exp(x * x) * erfc(x). Above the limit erfc loses its bits or underflows, and the asymptotic series
@@ -30,34 +32,40 @@ Tensor scaled_erfc(const Tensor& x) {
   const bool wide = x.dtype() == DType::float64;
   const double limit = wide ? 10.0 : 5.0;
   const int terms = wide ? 14 : 8;
-  const Tensor low = minimum(x, limit);
+  // Each branch sees only arguments it is good for. Not by minimum and maximum, which halve derivatives at the limit.
+  const Tensor large = greater(x, limit);
+  const Tensor low = where(large, limit, x);
   const Tensor direct = multiply(exp(multiply(low, low)), erfc(low));
-  const Tensor high = maximum(x, limit);
+  const Tensor high = where(large, x, limit);
   const Tensor ratio = divide(divide(-0.5, high), high);
   Tensor series = add(multiply(ratio, 2.0 * terms - 1), 1);
   for (int k = terms - 1; k >= 1; --k) series = add(multiply(multiply(series, ratio), 2.0 * k - 1), 1);
   const Tensor asymptotic = divide(multiply(series, std::numbers::inv_sqrtpi), high);
-  return where(greater(x, limit), asymptotic, direct);
+  return where(large, asymptotic, direct);
 }
 
 }  // namespace
 
 Tensor sinc(const Tensor& x) {
   const Tensor angle = multiply(widen(x), std::numbers::pi);
-  const Tensor zero = equal(angle, 0);
-  // The quotient at 0 is replaced before it is formed, so that its derivative is finite too.
-  const Tensor safe = where(zero, 1.0, angle);
-  return cast(where(zero, 1.0, divide(sin(safe), safe)), x.dtype());
+  // Near 0 the quotient's derivatives lose their bits: there it is the series 1 - a^2/3! + a^4/5! - …, exact to the
+  // last bit up to a = 0.1. The quotient is formed of what is not near 0 alone, so that its derivative is finite too.
+  const Tensor near = less(abs(angle), 0.1);
+  const Tensor square = multiply(where(near, angle, 0), where(near, angle, 0));
+  Tensor series = add(multiply(square, -1.0 / (10 * 11)), 1);
+  for (const double step : {8 * 9, 6 * 7, 4 * 5, 2 * 3}) series = add(multiply(multiply(square, series), -1 / step), 1);
+  const Tensor far = where(near, 1.0, angle);
+  return cast(where(near, series, divide(sin(far), far)), x.dtype());
 }
 
 Tensor xlogy(const Tensor& x1, const Tensor& x2) {
   const Tensor argument = widen(x2);
-  return cast(times_log(widen(x1), argument, log(argument)), x1.dtype());
+  return cast(times_log(widen(x1), argument, 0, [](const Tensor& x) { return log(x); }), x1.dtype());
 }
 
 Tensor xlog1py(const Tensor& x1, const Tensor& x2) {
   const Tensor argument = widen(x2);
-  return cast(times_log(widen(x1), argument, log1p(argument)), x1.dtype());
+  return cast(times_log(widen(x1), argument, -1, [](const Tensor& x) { return log1p(x); }), x1.dtype());
 }
 
 Tensor entr(const Tensor& x) {
@@ -80,10 +88,11 @@ Tensor log_ndtr(const Tensor& x) {
   const Tensor wide = widen(x);
   const Tensor scaled = multiply(wide, kSqrtHalf);
   // Below -1: log(erfcx(-x / sqrt 2) / 2) - x^2 / 2. Each branch sees only arguments it is good for.
-  const Tensor low = minimum(scaled, -kSqrtHalf);
+  const Tensor small = less(wide, -1);
+  const Tensor low = where(small, scaled, -kSqrtHalf);
   const Tensor tail = subtract(log(multiply(scaled_erfc(negative(low)), 0.5)), multiply(low, low));
-  const Tensor rest = log1p(multiply(erfc(maximum(scaled, -kSqrtHalf)), -0.5));
-  return cast(where(less(wide, -1), tail, rest), x.dtype());
+  const Tensor rest = log1p(multiply(erfc(where(small, -kSqrtHalf, scaled)), -0.5));
+  return cast(where(small, tail, rest), x.dtype());
 }
 
 Tensor ndtri(const Tensor& x) {

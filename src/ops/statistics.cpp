@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/neural_common.h"
 
 #include <algorithm>
 #include <limits>
@@ -122,7 +123,7 @@ VarMeanResult var_mean(const Tensor& x, const std::optional<Ints>& axis, const S
 
 StdMeanResult std_mean(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
   const Moments moments = moments_of(x, axes_of(x, axis), correction, keepdims);
-  return {sqrt(moments.var), moments.mean};
+  return {neural::root_of(moments.var, 2), moments.mean};
 }
 
 Tensor average(const Tensor& x, const std::optional<Ints>& axis, const std::optional<Tensor>& weights, bool keepdims) {

@@ -81,7 +81,7 @@ void declare_results(Writer& w, const Entry& entry, const std::set<std::string>&
   if (names.contains("result")) w.add("const Tensor& result = call.result();");
   for (std::size_t i = 0; i < entry.results.size(); ++i) {
     const std::string& name = entry.results[i];
-    if (names.contains("grad_" + name)) w.line("const Tensor grad_{} = call.grad({});", name, i);
+    if (names.contains("grad_" + name)) w.line("const Tensor& grad_{} = call.grad_if_any({});", name, i);
     if (names.contains(name) && entry.find_arg(name) == nullptr) w.line("const Tensor& {} = call.result({});", name, i);
   }
 }

@@ -1,0 +1,168 @@
+"""Derivatives where formulas have corners, ties and divisions by zero that the functions themselves do not have, or
+where a subgradient is meant. Expected values are analytic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import lento
+import numpy as np
+import pytest
+from lento import nn
+
+Function = Callable[[lento.Tensor], lento.Tensor]
+
+
+def t(*values: float) -> lento.Tensor:
+    return lento.asarray(np.array(values, np.float64))
+
+
+def slope(f: Function, x: lento.Tensor) -> np.ndarray:
+    return lento.grad(lambda x: f(x).sum())(x).numpy()
+
+
+def curvature(f: Function, x: lento.Tensor) -> np.ndarray:
+    """The Hessian of the sum times a vector of ones."""
+    return lento.grad(lambda x: lento.grad(lambda x: f(x).sum())(x).sum())(x).numpy()
+
+
+# --- where branches meet ---
+
+
+@pytest.mark.parametrize(
+    "f,at,expected",
+    [
+        (nn.elu, 0, 1),
+        (nn.celu, 0, 1),
+        (nn.selu, 0, 1.0507009873554805 * 1.6732632423543772),
+        (lento.special.log_ndtr, -1, 1.5251352761609812),
+        (lambda x: lento.special.xlogy(x, t(2)), 0, np.log(2)),
+        (lambda x: lento.special.xlogy(x, t(0)), 0, 0),
+        (lambda x: lento.special.xlogy(t(0), x), 0, 0),
+        (lambda x: lento.special.xlog1py(x, t(2)), 0, np.log(3)),
+        (lambda x: lento.special.xlog1py(x, t(-1)), 0, 0),
+        (lento.sinc, 0, 0),
+    ],
+    ids=["elu", "celu", "selu", "log_ndtr", "xlogy", "xlogy-0-0", "xlogy-y", "xlog1py", "xlog1py-edge", "sinc"],
+)
+def test_first_derivatives_where_branches_meet(f: Function, at: float, expected: float) -> None:
+    np.testing.assert_allclose(slope(f, t(at)), [expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f,at,expected",
+    [
+        (nn.softplus, 0, 0.25),
+        (nn.logsigmoid, 0, -0.25),
+        (lambda x: nn.binary_cross_entropy_with_logits(x, t(0.3)), 0, 0.25),
+        (lambda x: nn.soft_margin_loss(x, t(1)), 0, 0.25),
+        (lambda x: nn.huber_loss(x, t(0)), 0, 1),
+        (lambda x: nn.smooth_l1_loss(x, t(0)), 0, 1),
+        (lento.sinc, 0, -(np.pi**2) / 3),
+        (lento.sinc, 1e-7, -(np.pi**2) / 3),
+    ],
+    ids=["softplus", "logsigmoid", "bce", "soft_margin", "huber", "smooth_l1", "sinc", "sinc-near-0"],
+)
+def test_second_derivatives_where_branches_meet(f: Function, at: float, expected: float) -> None:
+    np.testing.assert_allclose(curvature(f, t(at)), [expected], rtol=1e-9)
+
+
+def test_second_derivatives_of_norms_and_products_with_zeros() -> None:
+    # (I / r - x xᵀ / r³) 1 with r² = 5
+    x = np.array([0.0, 1, -2])
+    expected = 1 / np.sqrt(5) - x * x.sum() / 5**1.5
+    np.testing.assert_allclose(curvature(lento.linalg.vector_norm, t(*x)), expected, rtol=1e-12)
+    # x0 + 2 x0 x1 + 3 x0 x1 x2
+    weighted = lambda x: lento.cumulative_prod(x) * t(1, 2, 3)  # noqa: E731
+    np.testing.assert_allclose(slope(weighted, t(0, 2, 3)), [23, 0, 0])
+    np.testing.assert_allclose(curvature(weighted, t(0, 2, 3)), [17, 11, 6])
+    np.testing.assert_allclose(curvature(lento.prod, t(0, 0, 3)), [3, 3, 0])
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 8, 33])
+def test_running_products_of_every_length(length: int) -> None:
+    rng = np.random.default_rng(length)
+    x, weights = rng.normal(size=length), rng.normal(size=length)
+    x[length // 2] = 0
+    expected = [sum(weights[j] * np.prod(np.delete(x[: j + 1], i)) for j in range(i, length)) for i in range(length)]
+    actual = slope(lambda x: lento.cumulative_prod(x) * lento.asarray(weights), lento.asarray(x))
+    np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("f", [lento.sign, nn.softshrink, lambda x: x**0], ids=["sign", "softshrink", "power-0"])
+def test_forward_mode_of_what_is_flat_at_zero(f: Function) -> None:
+    assert lento.jvp(f, (t(0),), (t(1),))[1].tolist() == [0]
+
+
+# --- subgradients instead of nan ---
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lento.linalg.vector_norm,
+        lambda x: lento.linalg.vector_norm(x, ord=3),
+        lambda x: lento.std(x + 1),
+        lambda x: nn.lp_pool1d(x.reshape((1, 1, 4)), 2.0, 2),
+        lambda x: nn.cdist(x.reshape((2, 2)), lento.zeros((2, 2), dtype=lento.float64)),
+        lambda x: nn.cosine_similarity(x.reshape((2, 2)), lento.zeros((2, 2), dtype=lento.float64)),
+        lambda x: lento.hypot(x, x),
+        lambda x: lento.atan2(x, x),
+    ],
+    ids=["norm", "norm3", "std", "lp_pool", "cdist", "cosine", "hypot", "atan2"],
+)
+def test_roots_have_the_subgradient_zero_at_zero(f: Function) -> None:
+    np.testing.assert_array_equal(slope(f, t(0, 0, 0, 0)), np.zeros(4))
+
+
+def test_a_normalised_zero_grows_by_the_bound() -> None:
+    np.testing.assert_allclose(slope(lambda x: nn.normalize(x, axis=0), t(0, 0)), [1e12, 1e12])
+
+
+EQUAL = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    "f,x,expected",
+    [
+        (lento.linalg.eigvalsh, EQUAL, EQUAL),
+        (lento.linalg.svdvals, EQUAL, EQUAL),
+        (lambda x: lento.linalg.matrix_norm(x, ord="nuc"), EQUAL, EQUAL),
+        (lambda x: lento.linalg.matrix_norm(x, ord=2), EQUAL, EQUAL / 2),
+        (lento.linalg.matrix_exp, np.zeros((2, 2)), np.ones((2, 2))),
+    ],
+    ids=["eigvalsh", "svdvals", "nuclear", "spectral", "matrix_exp"],
+)
+def test_equal_values_have_derivatives(f: Function, x: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(slope(f, lento.asarray(x)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("p,target,expected", [(0, 0, 1), (1, 1, -1), (0, 1, 0), (1, 0, 0), (0.25, 1, -4)], ids=str)
+def test_certain_probabilities(p: float, target: float, expected: float) -> None:
+    """The loss is bounded by 100, and constant from there on."""
+    loss = lambda x: nn.binary_cross_entropy(x, t(target))  # noqa: E731
+    assert loss(t(p)).item() == pytest.approx(100 if abs(p - target) == 1 else -np.log(1 - abs(p - target)))
+    np.testing.assert_allclose(slope(loss, t(p)), [expected])
+
+
+@pytest.mark.parametrize("values,expected", [([0, 5], [15, 0]), ([0, 0], [0, 0]), ([2, 5], [15, 6])], ids=str)
+def test_scattered_products_with_zeros(values: list[float], expected: list[float]) -> None:
+    scattered = lambda v: lento.scatter_reduce(t(3), 0, lento.asarray([0, 0]), v, "prod")  # noqa: E731
+    np.testing.assert_array_equal(slope(scattered, t(*values)), expected)
+
+
+# --- what is not to be trained ---
+
+
+@pytest.mark.parametrize("padding", [1, -2])
+def test_the_padding_row_is_not_trained(padding: int) -> None:
+    rows = lento.asarray([[0, 1], [1, 2]])
+    weight = lento.ones((3, 2))
+    gradient = lento.grad(lambda w: nn.embedding(rows, w, padding_idx=padding).sum())(weight)
+    assert gradient.tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert nn.embedding(rows, weight, padding_idx=padding).tolist() == [[[1, 1]] * 2] * 2
+
+
+def test_detach_is_stop_gradient() -> None:
+    assert slope(lambda x: x * lento.detach(x), t(3)).tolist() == [3]
+    assert lento.detach(t(1, 2)).tolist() == [1, 2]
