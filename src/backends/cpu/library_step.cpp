@@ -3,6 +3,7 @@
 #include "backend/switches.h"
 #include "backends/cpu/libraries/conv.h"
 #include "backends/cpu/libraries/matmul.h"
+#include "backends/cpu/native/reduce.h"
 #include "ir/attrs.gen.h"
 #include "ir/op.gen.h"
 
@@ -167,6 +168,8 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
     case Op::iota:
     case Op::random_bits:
       return make_creation_step(graph, step);
+    case Op::reduce_sum:
+      return make_reduce_step(graph, step);
     case Op::scan_sum:
     case Op::scan_prod:
     case Op::scan_max:

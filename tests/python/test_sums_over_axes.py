@@ -1,0 +1,40 @@
+"""Sums over axes that are not neighbours: every bit is the reference backend's, on any number of threads."""
+
+from __future__ import annotations
+
+import lento
+import numpy as np
+import pytest
+
+SHAPES = [
+    ((3, 2, 5), (0, 2)),
+    ((32, 4, 40), (0, 2)),  # a part of one block
+    ((5, 3, 8, 111), (0, 2, 3)),  # blocks that end inside of a run
+    ((9, 2, 3, 5, 401), (0, 2, 4)),
+    ((3, 2, 9001), (0, 2)),  # runs longer than a block
+    ((4, 1, 4096), (0, 2)),
+    ((70, 3, 1), (0, 2)),
+    ((1, 3, 50), (0, 2)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "complex64"])
+@pytest.mark.parametrize(("shape", "axes"), SHAPES)
+def test_sums_are_the_references(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
+    x = (np.random.default_rng(1).standard_normal(shape) * 100).astype(dtype)
+    x[..., 0] = -0.0 if dtype != "int32" else 0
+    expected = lento.sum(lento.asarray(x, device="reference"), axis=axes).numpy()
+    threads = lento.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            lento.set_num_threads(count)
+            result = lento.sum(lento.asarray(x), axis=axes).numpy()
+            assert result.tobytes() == expected.tobytes()
+    finally:
+        lento.set_num_threads(threads)
+
+
+def test_they_have_code_of_their_own() -> None:
+    before = lento.metrics.counter("fallback.reduce_sum")
+    lento.eval(lento.sum(lento.ones((4, 3, 8)) * 2, axis=(0, 2)))
+    assert lento.metrics.counter("fallback.reduce_sum") == before
