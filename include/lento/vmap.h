@@ -13,11 +13,18 @@
 
 namespace lento {
 
+/// What becomes of random numbers that the function draws, which are not computed from an example.
+enum class Randomness : std::uint8_t {
+  error,      // drawing some is a ValueError
+  same,       // all examples get the same
+  different,  // each example gets its own
+};
+
 /// What `vmap` is made of: follows what the calling thread computes from single examples.
 class LENTO_API Batching {
  public:
   /// `size` examples. Throws ValueError unless there is at least one.
-  explicit Batching(std::int64_t size);
+  explicit Batching(std::int64_t size, Randomness randomness = Randomness::error);
   ~Batching();
   Batching(const Batching&) = delete;
   Batching& operator=(const Batching&) = delete;
@@ -27,8 +34,11 @@ class LENTO_API Batching {
   Tensor enter(const Tensor& x, std::int64_t axis);
   /// Stops following.
   void end();
-  /// The results of all examples for the result of one, along a new `axis`.
-  Tensor leave(const Tensor& y, std::int64_t axis);
+  /// Whether a tensor was computed from an example.
+  bool depends(const Tensor& y) const;
+  /// The results of all examples for the result of one, along a new `axis`; nullopt is for what does not depend on the
+  /// examples (else a ValueError), and gives it as it is.
+  Tensor leave(const Tensor& y, std::optional<std::int64_t> axis);
 
  private:
   class Log;
@@ -38,6 +48,7 @@ class LENTO_API Batching {
 /// `function` over all examples: along `in_axes[i]` of input i (nullopt: the same for all), which must be equally long;
 /// results get the axis `out_axis`.
 LENTO_API std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                                   const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis = 0);
+                                   const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis = 0,
+                                   Randomness randomness = Randomness::error);
 
 }  // namespace lento

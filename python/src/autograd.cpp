@@ -9,9 +9,15 @@
 #include <lento/ops.gen.h>
 #include <lento/vmap.h>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace nb = nanobind;
@@ -72,12 +78,21 @@ const Tensor& tensor_in(const nb::object& x, const char* what) {
   return tensor_of(x.ptr());
 }
 
+void make_batching(Batching* self, std::int64_t size, std::string_view randomness) {
+  const auto how = randomness == "error"  ? Randomness::error
+                   : randomness == "same" ? Randomness::same
+                                          : Randomness::different;
+  new (self) Batching(size, how);
+}
+
+bool depends(const Batching& self, const nb::object& y) { return self.depends(tensor_in(y, "results")); }
+
 nb::object enter(Batching& self, const nb::object& x, std::int64_t axis) {
   const PythonSourceScope source;
   return nb::steal(wrap(self.enter(tensor_in(x, "arguments"), axis)));
 }
 
-nb::object leave(Batching& self, const nb::object& y, std::int64_t axis) {
+nb::object leave(Batching& self, const nb::object& y, std::optional<std::int64_t> axis) {
   const PythonSourceScope source;
   return nb::steal(wrap(self.leave(tensor_in(y, "results"), axis)));
 }
@@ -120,10 +135,11 @@ void bind_autograd(nb::module_& module) {
       .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents").none(), nb::arg("inputs"))
       .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));
   nb::class_<Batching>(module, "_Batching")
-      .def(nb::init<std::int64_t>(), nb::arg("size"))
+      .def("__init__", &make_batching, nb::arg("size"), nb::arg("randomness"))
       .def("enter", &enter, nb::arg("x"), nb::arg("axis"))
       .def("end", &Batching::end)
-      .def("leave", &leave, nb::arg("y"), nb::arg("axis"));
+      .def("depends", &depends, nb::arg("y"))
+      .def("leave", &leave, nb::arg("y"), nb::arg("axis").none());
   module.def("stop_gradient", &stopped, nb::arg("x"),
              "x as a constant: derivatives do not pass.\n\n"
              "    >>> lento.grad(lambda x: x * lento.stop_gradient(x))(lento.asarray(3.0))\n"

@@ -12,6 +12,12 @@ namespace {
 
 using composite::reshaped;
 
+/// A bijection whose every output bit depends on every input bit, so that neighbouring keys give unrelated numbers.
+std::uint64_t scrambled(std::uint64_t bits) {
+  for (int round = 0; round < 3; ++round) bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93U;
+  return bits ^ (bits >> 32);
+}
+
 /// The op recorded once more, with other operands and attributes.
 std::vector<Tensor> record_again(Op op, std::span<const RecordOperand> operands, AttrsId attrs) {
   std::vector<Meta> tensors;
@@ -50,6 +56,8 @@ class Repeat {
         return take();
       case BatchRule::search:
         return operands_[0].batched() ? each() : with([&](std::size_t i) { return plain(i); }, op_.attrs);
+      case BatchRule::draw:
+        return draw();
       case BatchRule::each:
         return each();
     }
@@ -188,6 +196,17 @@ class Repeat {
       taken = composite::move_axis(taken, indices.rank() + i, 1 + i);
     }
     return {taken};
+  }
+
+  /// From a key that follows from key and counter, so that the numbers are those of a generator's state: drawn again in
+  /// the same state, as checkpoint does, they are the same.
+  std::vector<Tensor> draw() const {
+    const auto key = operands_[0].one.number.to<std::uint64_t>();
+    const auto counter = operands_[1].one.number.to<std::uint64_t>();
+    const Tensor& one = op_.results[0];
+    Shape shape = one.shape();
+    shape.insert(0, size_);
+    return {prim::random_bits(shape, scrambled(key ^ scrambled(counter + 1)), counter, one.dtype(), one.device())};
   }
 
   std::vector<Tensor> each() const {

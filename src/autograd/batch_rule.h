@@ -20,6 +20,7 @@ enum class BatchRule : std::uint8_t {
   index,    // indices over the first axes: one more, which counts the examples
   take,     // slices along an axis at indices
   search,   // the sorted values are the same for all
+  draw,     // random numbers: other ones for each example
   each,     // example by example
 };
 

@@ -13,12 +13,18 @@ namespace lento {
 /// Keeps what was computed from examples, and repeats it for all of them when somebody asks for a result.
 class Batching::Log final : public Watcher {
  public:
-  explicit Log(std::int64_t size) : size_(size) {}
+  Log(std::int64_t size, Randomness randomness) : size_(size), randomness_(randomness) {}
   ~Log() = default;
 
   void recorded(const RecordedOp& op) override {
     const auto depends = [&](const RecordOperand& operand) { return operand.is_tensor() && follows(&operand.state()); };
-    if (std::ranges::none_of(op.operands, depends)) return;
+    const bool draws = batch_rule(op.op) == BatchRule::draw && randomness_ != Randomness::same;
+    if (!draws && std::ranges::none_of(op.operands, depends)) return;
+    if (draws && randomness_ == Randomness::error) {
+      fail<ValueError>(
+          "inside vmap random numbers can be the same for all examples or different ones for each; say which: "
+          "randomness 'same' or 'different'");
+    }
     LoggedOp& logged = ops_.emplace_back(copy_of(op));
     for (std::size_t i = 0; i < logged.operands.size(); ++i) {
       logged.operands[i].followed = depends(op.operands[i]);
@@ -60,6 +66,7 @@ class Batching::Log final : public Watcher {
   }
 
   std::int64_t size() const { return size_; }
+  bool follows(const TensorState* state) const { return all_.contains(state); }
 
  private:
   /// The value for all examples; one that does not depend on them is repeated.
@@ -70,8 +77,6 @@ class Batching::Log final : public Watcher {
     shape.insert(0, size_);
     return broadcast_to(y, shape);
   }
-
-  bool follows(const TensorState* state) const { return all_.contains(state); }
 
   /// Ops that are no part of derivatives, or only through a derivative of their own.
   struct Span {
@@ -111,9 +116,10 @@ class Batching::Log final : public Watcher {
   }
 
   /// The derivative of a custom call for all examples. What is the same for all gets the sum.
-  static BackwardFunction backward_of(const CustomCall& call, const std::vector<std::optional<std::int64_t>>& axes) {
-    return [backward = call.backward, axes](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                                            const std::vector<Tensor>& cotangents) {
+  BackwardFunction backward_of(const CustomCall& call, const std::vector<std::optional<std::int64_t>>& axes) const {
+    return [backward = call.backward, axes, randomness = randomness_](const std::vector<Tensor>& inputs,
+                                                                      const std::vector<Tensor>& outputs,
+                                                                      const std::vector<Tensor>& cotangents) {
       std::vector<Tensor> arguments = inputs;
       arguments.insert(arguments.end(), outputs.begin(), outputs.end());
       arguments.insert(arguments.end(), cotangents.begin(), cotangents.end());
@@ -131,7 +137,7 @@ class Batching::Log final : public Watcher {
         }
         return defined;
       };
-      const std::vector<Tensor> defined = vmap(one, arguments, all_axes);
+      const std::vector<Tensor> defined = vmap(one, arguments, all_axes, 0, randomness);
       std::vector<Tensor> result;
       std::size_t next = 0;
       for (std::size_t i = 0; i < given.size(); ++i) {
@@ -156,6 +162,7 @@ class Batching::Log final : public Watcher {
   }
 
   std::int64_t size_;
+  Randomness randomness_;
   std::vector<LoggedOp> ops_;
   std::vector<Span> spans_;
   int concealed_ = 0;
@@ -165,11 +172,17 @@ class Batching::Log final : public Watcher {
   std::unordered_map<const TensorState*, Tensor> all_;
 };
 
-Batching::Batching(std::int64_t size) {
+Batching::Batching(std::int64_t size, Randomness randomness) {
   if (size < 1) fail<ValueError>("vmap: there must be at least one example, not {}", size);
-  log_ = std::make_unique<Log>(size);
+  log_ = std::make_unique<Log>(size, randomness);
 }
-Batching::~Batching() = default;
+
+Batching::~Batching() {
+  // As a Differentiation: one that is dropped in another thread before its end stays in its own thread's list.
+  if (!log_->may_go()) {
+    [[maybe_unused]] const Log* kept = log_.release();
+  }
+}
 
 Tensor Batching::enter(const Tensor& x, std::int64_t axis) {
   const std::int64_t at = composite::axis_of(x, axis);
@@ -185,21 +198,31 @@ Tensor Batching::enter(const Tensor& x, std::int64_t axis) {
 
 void Batching::end() { log_->stop(); }
 
-Tensor Batching::leave(const Tensor& y, std::int64_t axis) {
+bool Batching::depends(const Tensor& y) const { return log_->follows(y.state()); }
+
+Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis) {
+  if (!axis) {
+    if (depends(y)) {
+      fail<ValueError>("vmap: a result of shape {} differs between the examples, so it needs an axis, not none",
+                       y.shape());
+    }
+    return y;
+  }
   const Tensor all = log_->all(y);
-  const std::int64_t at = composite::axis_of(all, axis);
+  const std::int64_t at = composite::axis_of(all, *axis);
   return at == 0 ? all : composite::move_axis(all, 0, at);
 }
 
 std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                         const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis) {
+                         const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis,
+                         Randomness randomness) {
   if (in_axes.size() != inputs.size()) fail<ValueError>("vmap: {} axes for {} inputs", in_axes.size(), inputs.size());
   std::optional<std::int64_t> size;
   for (std::size_t i = 0; i < inputs.size() && !size; ++i) {
     if (in_axes[i]) size = inputs[i].shape()[static_cast<std::size_t>(composite::axis_of(inputs[i], *in_axes[i]))];
   }
   if (!size) fail<ValueError>("vmap: no input has an axis of examples");
-  Batching batching(*size);
+  Batching batching(*size, randomness);
   std::vector<Tensor> entered;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     entered.push_back(in_axes[i] ? batching.enter(inputs[i], *in_axes[i]) : inputs[i]);

@@ -13,8 +13,8 @@ const std::vector<std::pair<std::string, unsigned>> kDtypeClasses = {
     {"complex", 0x6000}, {"real", 0x1ffe},   {"numeric", 0x7ffe},  {"any", 0x7fff},
 };
 
-const std::vector<std::string> kBatchRules = {"shift", "leading", "product", "merge",
-                                              "index", "take",    "search",  "each"};
+const std::vector<std::string> kBatchRules = {"shift", "leading", "product", "merge", "index",
+                                              "take",  "search",  "draw",    "each"};
 
 const std::vector<std::string> kFamilies = {"elementwise", "creation", "cast",    "reduction", "scan",
                                             "index_map",   "gather",   "scatter", "sort",      "contraction",
