@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from . import _core, tree
@@ -11,23 +11,88 @@ from . import _core, tree
 __all__ = ["vmap"]
 
 
-def _axes_of_leaves(argument: Any, axes: Any) -> list[int | None]:
-    """One axis for each leaf of an argument: given for all of them, or as a tree of the same form."""
-    leaves = tree.leaves(argument)
-    if axes is None or isinstance(axes, int):
-        return [axes if isinstance(leaf, _core.Tensor) else None for leaf in leaves]
-    given = tree.leaves(axes)
-    if len(given) != len(leaves):
-        raise ValueError(f"vmap(): in_axes has {len(given)} axes for {len(leaves)} leaves of an argument")
-    return given
+def _spread(axes: Any, form: Any, what: str) -> list[int | None]:
+    """One axis for each leaf of ``form``: an axis in ``axes`` stands for all leaves below its place."""
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * len(tree.leaves(form))
+    if not isinstance(axes, tuple | list | dict):
+        raise TypeError(f"vmap(): {what} must be an int, None, or a tree of them, not {axes!r}")
+    if isinstance(axes, dict):
+        if not isinstance(form, dict) or axes.keys() != form.keys():
+            found = [*form] if isinstance(form, dict) else f"a {type(form).__name__}"
+            raise ValueError(f"vmap(): {what} has the keys {[*axes]} for {found}")
+        pairs = [(axes[key], form[key]) for key in form]
+    else:
+        if not isinstance(form, tuple | list) or len(form) != len(axes):
+            found = f"{len(form)} entries" if isinstance(form, tuple | list) else f"a {type(form).__name__}"
+            raise ValueError(f"vmap(): {what} has {len(axes)} entries for {found}")
+        pairs = list(zip(axes, form, strict=True))
+    return [axis for one, two in pairs for axis in _spread(one, two, what)]
 
 
-def vmap(f: Callable[..., Any], in_axes: int | Sequence[Any] | None = 0, out_axes: int = 0) -> Callable[..., Any]:
+def _argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
+    if isinstance(in_axes, tuple | list):
+        if len(in_axes) != len(args):
+            raise ValueError(f"vmap(): in_axes has {len(in_axes)} entries for {len(args)} arguments")
+        each = list(in_axes)
+    else:
+        each = [in_axes] * len(args)
+    return [axis for arg, given in zip(args, each, strict=True) for axis in _spread(given, arg, "in_axes")]
+
+
+def _length(leaf: Any, axis: int) -> int:
+    """How many examples an argument has; an error tells what to do instead."""
+    if not -leaf.ndim <= axis < leaf.ndim:
+        raise IndexError(
+            f"vmap(): an argument of shape {leaf.shape} has no axis {axis}; in_axes None is for what all examples share"
+        )
+    return int(leaf.shape[axis])
+
+
+def _checked_axis(leaf: Any, axis: int | None) -> int | None:
+    if axis is None or isinstance(leaf, _core.Tensor):
+        return axis
+    if getattr(leaf, "ndim", 0):
+        raise TypeError(
+            f"vmap(): an argument is a {type(leaf).__name__}; make it a tensor with lento.asarray, or give it the "
+            "in_axes None"
+        )
+    return None  # numbers, text and the like are the same for all
+
+
+class _Shared:
+    """Tensors that are the same for all examples must stay so: a function may not store an example's value in one."""
+
+    def __init__(self, leaves: list[Any], axes: list[int | None]) -> None:
+        self.tensors = [
+            (leaf, leaf.__copy__())
+            for leaf, axis in zip(leaves, axes, strict=True)
+            if axis is None and isinstance(leaf, _core.Tensor)
+        ]
+
+    def check(self, batching: _core._Batching) -> None:
+        changed = [(leaf, before) for leaf, before in self.tensors if batching.depends(leaf)]
+        for leaf, before in changed:
+            leaf[...] = before
+        if changed:
+            raise ValueError(
+                f"vmap(): the function changed an argument of shape {changed[0][0].shape} that all examples share to "
+                "something that differs between them; return it instead"
+            )
+
+
+def vmap(
+    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, randomness: str = "error"
+) -> Callable[..., Any]:
     """``f``, which works on one example, for all examples along an axis of its arguments at once.
 
-    ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a sequence with one an argument;
-    None for what is the same for all examples. The results get the axis ``out_axes``. ``f`` runs once, so it cannot
-    read values: use ``lento.where`` instead of ``if``. Random numbers that ``f`` draws are the same for all examples.
+    ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a tuple with one an argument, in
+    which a tree of axes may stand for a tree of tensors; None is for what all examples share. Keyword arguments are
+    mapped along their first axis. The results get the axis ``out_axes``: one for all, or a tree of them; None is for
+    results that do not depend on the examples.
+
+    ``f`` runs once, so it cannot read values: use ``lento.where`` instead of ``if``. Random numbers that it draws are
+    refused unless ``randomness`` says that they are ``"same"`` for all examples or ``"different"``.
 
         >>> dots = lento.vmap(lambda a, b: (a * b).sum(), in_axes=(0, None))
         >>> dots(lento.ones((3, 2)), lento.asarray([1.0, 2.0]))
@@ -38,25 +103,36 @@ def vmap(f: Callable[..., Any], in_axes: int | Sequence[Any] | None = 0, out_axe
         >>> lento.vmap(lento.grad(lambda x: x**2))(lento.asarray([1.0, 2.0, 3.0]))
         tensor([2., 4., 6.], dtype=float32)
     """
+    if randomness not in ("error", "same", "different"):
+        raise ValueError(f"vmap(): randomness is 'error', 'same' or 'different', not {randomness!r}")
 
     @functools.wraps(f)
-    def mapped(*args: Any) -> Any:
-        axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
-        if len(axes) != len(args):
-            raise ValueError(f"vmap(): in_axes has {len(axes)} entries for {len(args)} arguments")
-        leaves = tree.leaves(list(args))
-        where = [axis for arg, given in zip(args, axes, strict=True) for axis in _axes_of_leaves(arg, given)]
-        sizes = [leaf.shape[axis] for leaf, axis in zip(leaves, where, strict=True) if axis is not None and leaf.ndim]
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves = tree.leaves([list(args), kwargs])
+        given = [*_argument_axes(in_axes, args), *[0] * len(tree.leaves(kwargs))]
+        axes = [_checked_axis(leaf, axis) for leaf, axis in zip(leaves, given, strict=True)]
+        sizes = [_length(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
         if not sizes:
             raise ValueError("vmap(): no argument has an axis of examples")
-        batching = _core._Batching(sizes[0])
+        shared = _Shared(leaves, axes)
+        batching = _core._Batching(sizes[0], randomness)
         try:
             entered = [
-                leaf if axis is None else batching.enter(leaf, axis) for leaf, axis in zip(leaves, where, strict=True)
+                leaf if axis is None else batching.enter(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)
             ]
-            result = f(*tree.unflatten(list(args), entered))
+            positional, named = tree.unflatten([list(args), kwargs], entered)
+            result = f(*positional, **named)
         finally:
             batching.end()
-        return tree.map(lambda y: batching.leave(y, out_axes) if isinstance(y, _core.Tensor) else y, result)
+        shared.check(batching)
+        results = tree.leaves(result)
+        places = _spread(out_axes, result, "out_axes")
+        return tree.unflatten(
+            result,
+            [
+                batching.leave(y, axis) if isinstance(y, _core.Tensor) else y
+                for y, axis in zip(results, places, strict=True)
+            ],
+        )
 
     return mapped

@@ -1,0 +1,237 @@
+"""vmap beyond the primitives: with derivatives, models, random numbers, trees of axes, and as one plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from engine import Counts
+from lento import nn
+
+
+def loss(model: Any, x: lento.Tensor, y: lento.Tensor) -> lento.Tensor:
+    return ((model(x) - y) ** 2).sum()
+
+
+def data(count: int) -> tuple[lento.Tensor, lento.Tensor]:
+    rng = np.random.default_rng(1)
+    return lento.asarray(rng.normal(size=(count, 3))), lento.asarray(rng.normal(size=(count, 2)))
+
+
+def model() -> nn.Module:
+    lento.random.seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.LayerNorm(4), nn.Linear(4, 2))
+
+
+# --- models ---
+
+
+def test_gradients_of_each_example_of_a_model() -> None:
+    net, (x, y) = model(), data(5)
+    each = lento.vmap(lento.grad(loss), in_axes=(None, 0, 0))(net, x, y)
+    assert isinstance(each, nn.Sequential)
+    for i in range(5):
+        one = lento.grad(loss)(net, x[i], y[i])
+        for (name, got), want in zip(each.parameters().items(), one.parameters().values(), strict=True):
+            np.testing.assert_allclose(got[i].numpy(), want.numpy(), rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_gradients_of_each_example_of_a_convolution() -> None:
+    lento.random.seed(0)
+    layer = nn.Conv2d(2, 3, 3)
+    images = lento.asarray(np.random.default_rng(2).normal(size=(4, 2, 5, 5)).astype(np.float32))
+    square = lambda layer, image: (layer(image[None]) ** 2).sum()  # noqa: E731
+    each = lento.vmap(lento.grad(square), in_axes=(None, 0))(layer, images)
+    for i in range(4):
+        one = lento.grad(square)(layer, images[i])
+        np.testing.assert_allclose(each.weight[i].numpy(), one.weight.numpy(), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(each.bias[i].numpy(), one.bias.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_mapped_step_is_one_plan_that_repeats() -> None:
+    net, (x, y) = model(), data(6)
+    each = lento.vmap(lento.grad(loss), in_axes=(None, 0, 0))
+    lento.wait()
+
+    def step() -> None:
+        norms = [(g**2).sum(axis=tuple(range(1, g.ndim))) for g in each(net, x, y).parameters().values()]
+        lento.eval(sum(norms))
+
+    for _ in range(3):
+        step()
+    counts = Counts()
+    for _ in range(4):
+        step()
+    assert (counts["plan.miss"], counts["plan.hit"], counts["kernel.compile"], counts["implicit_sync"]) == (0, 4, 0, 0)
+
+
+def test_the_function_runs_once() -> None:
+    runs = 0
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        nonlocal runs
+        runs += 1
+        return x * 2
+
+    assert lento.vmap(f)(lento.ones(1000)).shape == (1000,)
+    assert runs == 1
+
+
+def test_shared_arguments_that_would_differ_are_refused_and_kept() -> None:
+    total = lento.zeros(2)
+
+    def f(total: lento.Tensor, x: lento.Tensor) -> lento.Tensor:
+        total += x
+        return x
+
+    with pytest.raises(ValueError, match=r"shape \(2,\) that all examples share"):
+        lento.vmap(f, in_axes=(None, 0))(total, lento.ones((3, 2)))
+    assert total.tolist() == [0, 0]
+    # A change that is the same for all is one.
+    lento.vmap(lambda t, x: t.__iadd__(1) * x, in_axes=(None, 0))(total, lento.ones((3, 2)))
+    assert total.tolist() == [1, 1]
+
+
+# --- with derivatives ---
+
+
+def test_forward_mode_inside_and_outside() -> None:
+    f = lambda x: lento.sin(x).sum() * x[0]  # noqa: E731
+    x, v = data(4)[0], lento.asarray(np.random.default_rng(3).normal(size=(4, 3)))
+    inside = lento.vmap(lambda a, b: lento.jvp(f, (a,), (b,))[1])(x, v)
+    value, outside = lento.jvp(lento.vmap(f), (x,), (v,))
+    n, d = x.numpy(), v.numpy()
+    np.testing.assert_allclose(value.numpy(), np.sin(n).sum(1) * n[:, 0])
+    expected = (np.cos(n) * d).sum(1) * n[:, 0] + np.sin(n).sum(1) * d[:, 0]
+    np.testing.assert_allclose(inside.numpy(), expected)
+    np.testing.assert_allclose(outside.numpy(), expected)
+
+
+def test_hessians_of_each_example() -> None:
+    unit = lento.eye(3, dtype=lento.float64)
+    f = lambda x: (x**3).sum()  # noqa: E731
+    hessian = lambda x: lento.vmap(lambda v: lento.jvp(lento.grad(f), (x,), (v,))[1])(unit)  # noqa: E731
+    x = data(4)[0]
+    expected = np.stack([np.diag(6 * row) for row in x.numpy()])
+    np.testing.assert_allclose(lento.vmap(hessian)(x).numpy(), expected, atol=1e-12)
+
+
+def test_jacobians_by_reverse_mode() -> None:
+    matrix, x = lento.asarray(np.random.default_rng(4).normal(size=(2, 3))), data(1)[0][0]
+    _, pull = lento.vjp(lambda x: lento.tanh(matrix @ x), x)
+    rows = lento.vmap(lambda g: pull(g)[0])(lento.eye(2, dtype=lento.float64))
+    m = matrix.numpy()
+    np.testing.assert_allclose(rows.numpy(), (1 - np.tanh(m @ x.numpy()) ** 2)[:, None] * m)
+
+
+def test_checkpointed_functions() -> None:
+    plain = lambda x: (lento.tanh(x) * x).sum()  # noqa: E731
+    block = lento.checkpoint(plain)
+    x = data(4)[0]
+    n = x.numpy()
+    expected = np.tanh(n) + n * (1 - np.tanh(n) ** 2)
+    np.testing.assert_allclose(lento.vmap(lento.grad(block))(x).numpy(), expected)
+    np.testing.assert_allclose(lento.grad(lambda x: lento.vmap(block)(x).sum())(x).numpy(), expected)
+
+
+# --- random numbers ---
+
+
+def test_random_numbers_are_refused_unless_said() -> None:
+    noisy = lambda x: x + lento.random.uniform((2,))  # noqa: E731
+    with pytest.raises(ValueError, match=r"randomness 'same' or 'different'.*test_vmap_transforms\.py"):
+        lento.vmap(noisy)(lento.zeros(3))
+    with pytest.raises(ValueError, match="not 'others'"):
+        lento.vmap(noisy, randomness="others")
+    same = lento.vmap(noisy, randomness="same")(lento.zeros(3)).numpy()
+    assert len(np.unique(same)) == 2
+    different = lento.vmap(noisy, randomness="different")(lento.zeros(3)).numpy()
+    assert len(np.unique(different)) == 6
+
+
+def test_different_random_numbers_follow_from_the_seed() -> None:
+    def draw(seed: int) -> Any:
+        lento.random.seed(seed)
+        two = lento.vmap(lambda x: (x + lento.random.normal(()), lento.random.normal(())), randomness="different")
+        return np.stack([a.numpy() for a in two(lento.zeros(1000))])
+
+    first = draw(1)
+    np.testing.assert_array_equal(first, draw(1))
+    both = np.concatenate([first, draw(2)])
+    assert len(np.unique(both)) > 3990
+    assert np.abs(np.corrcoef(both) - np.eye(4)).max() < 0.15
+    np.testing.assert_allclose(both.mean(1), 0, atol=0.15)
+    np.testing.assert_allclose(both.std(1), 1, atol=0.1)
+
+
+def test_nested_maps_draw_for_each_pair() -> None:
+    inner = lento.vmap(lambda y: y + lento.random.uniform(()), randomness="different")
+    table = lento.vmap(lambda x: inner(lento.zeros(4)) + x, randomness="different")(lento.zeros(3))
+    assert table.shape == (3, 4)
+    assert len(np.unique(table.numpy())) == 12
+
+
+def test_a_checkpoint_draws_the_same_again() -> None:
+    dropped = lento.checkpoint(lambda x: (x * lento.random.uniform((2,))).sum())
+    x = lento.ones((3, 2))
+    value, pull = lento.vjp(lento.vmap(dropped, randomness="different"), x)
+    (gradient,) = pull(lento.ones(3))
+    np.testing.assert_allclose(gradient.numpy().sum(1), value.numpy(), rtol=1e-6)
+
+
+# --- axes ---
+
+
+def test_trees_of_axes_are_matched_by_key_and_may_be_shorter() -> None:
+    p = {"a": lento.zeros((3, 2)), "b": [lento.ones((2, 3)), lento.full((5, 3), 2.0)], "c": lento.asarray(4.0)}
+    axes = {"c": None, "b": 1, "a": 0}
+    f = lambda p: {"x": p["a"] + p["b"][0], "y": (p["b"][1], p["c"])}  # noqa: E731
+    result = lento.vmap(f, in_axes=(axes,), out_axes={"y": (1, None), "x": 0})(p)
+    assert (result["x"].shape, result["y"][0].shape, result["y"][1].shape) == ((3, 2), (5, 3), ())
+    assert result["y"][1].tolist() == 4
+
+
+def test_keyword_arguments_are_mapped_along_their_first_axis() -> None:
+    f = lambda x, *, scale, power: scale * x**power  # noqa: E731
+    result = lento.vmap(f, in_axes=(None,))(lento.asarray(3.0), scale=lento.asarray([1.0, 2.0]), power=2)
+    assert result.tolist() == [9, 18]
+
+
+WRONG_AXES: list[tuple[Any, Any, type[Exception], str]] = [
+    (5, 0, IndexError, r"shape \(3, 2\) has no axis 5; in_axes None is for"),
+    (-3, 0, IndexError, r"has no axis -3"),
+    ("a", 0, TypeError, r"in_axes must be an int, None, or a tree of them, not 'a'"),
+    (True, 0, TypeError, r"not True"),
+    (({"w": 0},), 0, ValueError, r"in_axes has the keys \['w'\] for a Tensor"),
+    (((0, 0),), 0, ValueError, r"in_axes has 2 entries for a Tensor"),
+    (0, (0, 0), ValueError, r"out_axes has 2 entries for a Tensor"),
+    (0, 1.5, TypeError, r"out_axes must be an int"),
+    (0, 4, IndexError, r"axis 4 is out of range"),
+    (0, None, ValueError, r"shape \(2,\) differs between the examples"),
+]
+
+
+@pytest.mark.parametrize(("in_axes", "out_axes", "error", "text"), WRONG_AXES)
+def test_wrong_axes_are_said(in_axes: Any, out_axes: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        lento.vmap(lambda x: x, in_axes=in_axes, out_axes=out_axes)(lento.ones((3, 2)))
+
+
+def test_arrays_of_others_are_not_taken_for_shared() -> None:
+    with pytest.raises(TypeError, match=r"is a ndarray; make it a tensor with lento\.asarray"):
+        lento.vmap(lambda x, y: x + y)(lento.ones(3), np.ones(3))
+
+
+# --- reads ---
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda x: x.item(), bool, np.asarray, lambda x: x.tolist(), lambda x: lento.ones(1)[x > 0], lento.nonzero],
+    ids=["item", "bool", "asarray", "tolist", "mask", "nonzero"],
+)
+def test_reads_name_their_line(read: Any) -> None:
+    with pytest.raises(ValueError, match=r"stands for all examples.*test_vmap_transforms\.py:\d+"):
+        lento.vmap(lambda x: (read(x[None] if x.ndim == 0 else x), x)[1])(lento.ones((3, 1)))
