@@ -10,6 +10,7 @@
 #include "tensor_type.h"
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
@@ -136,8 +137,12 @@ PyObject* dlpack_method(PyObject* self, PyObject* const* args, Py_ssize_t count,
     }
     const std::optional<bool> copy = a.optional_boolean(4);
     if (!version.empty() && version[0] >= kMajor) return give<dlpack::ManagedVersioned>(tensor, copy.value_or(false));
-    // This consumer cannot be told that it must not write, so it gets memory of its own unless it insists.
-    return give<dlpack::Managed>(tensor, copy.value_or(true));
+    // This consumer cannot be told that it must not write, so it gets memory of its own.
+    if (copy == false) {
+      raise(PyExc_BufferError,
+            "__dlpack__(): only DLPack 1.0 can say that memory is read-only; give max_version=(1, 0), or allow a copy");
+    }
+    return give<dlpack::Managed>(tensor, true);
   });
 }
 
@@ -224,9 +229,39 @@ bool is_host(PyObject* object) {
   return *code == dlpack::kCpu || *code == dlpack::kCudaHost;
 }
 
+/// Capsules are made by hand in many libraries; a wrong one is told from a right one where it can be.
+void check_extents(const dlpack::Array& source) {
+  constexpr std::int32_t kMostAxes = 64;  // as many as NumPy, and lists in asarray, may have
+  if (source.rank < 0 || source.rank > kMostAxes) {
+    raise(PyExc_BufferError, "from_dlpack(): the capsule has %d axes; there may be 0 to %d",
+          static_cast<int>(source.rank), static_cast<int>(kMostAxes));
+  }
+  if (source.rank > 0 && source.shape == nullptr) {
+    raise(PyExc_BufferError, "from_dlpack(): the capsule has %d axes and no shape", static_cast<int>(source.rank));
+  }
+  std::int64_t elements = 1;
+  bool empty = false;
+  bool too_many = false;
+  for (std::int32_t axis = 0; axis < source.rank; ++axis) {
+    const std::int64_t extent = source.shape[axis];
+    if (extent < 0) {
+      raise(PyExc_BufferError, "from_dlpack(): axis %d of the capsule has %lld elements", static_cast<int>(axis),
+            static_cast<long long>(extent));
+    }
+    empty = empty || extent == 0;
+    too_many = __builtin_mul_overflow(elements, extent, &elements) || too_many;
+  }
+  if (empty) return;
+  if (too_many || elements > std::numeric_limits<std::int64_t>::max() / 16) {
+    raise(PyExc_BufferError, "from_dlpack(): the capsule has more elements than memory can hold");
+  }
+  if (source.data == nullptr) raise(PyExc_BufferError, "from_dlpack(): the capsule has elements and no memory");
+}
+
 HostArray host_array_of(const dlpack::Array& source) {
   HostArray array;
   array.dtype = dtype_of(source.dtype);
+  check_extents(source);
   const auto rank = static_cast<std::size_t>(source.rank);
   array.shape = Ints(source.shape, source.shape + rank);
   array.strides = source.strides == nullptr ? contiguous_strides(array.shape, array.dtype)
@@ -263,7 +298,7 @@ const Export kExports[] = {
      "caller's\nfault. BufferError when copy=False cannot hold."},
     {"Tensor", "__dlpack__", dlpack_method, "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
      "The tensor's memory as a DLPack capsule, read-only and without a copy. A consumer of DLPack before 1.0 cannot be "
-     "told\nthat memory is read-only; it gets a copy, unless it asks for copy=False and so promises not to write."},
+     "told\nthat memory is read-only; it gets a copy, and BufferError when copy=False forbids that."},
     {"Tensor", "__dlpack_device__", dlpack_device_method, "(self, /)", "(1, 0): host memory."},
 };
 

@@ -8,6 +8,7 @@ import importlib
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import lento
@@ -143,7 +144,7 @@ def test_versions_of_capsules() -> None:
         assert capsule_name(x.__dlpack__(max_version=new)) == "dltensor_versioned"
 
 
-def test_an_old_consumer_gets_a_copy_unless_it_insists() -> None:
+def test_x1_an_old_consumer_gets_a_copy_or_nothing() -> None:
     x = lento.zeros(3)
     first = np.from_dlpack(x)
 
@@ -159,7 +160,10 @@ def test_an_old_consumer_gets_a_copy_unless_it_insists() -> None:
 
     assert address(np.from_dlpack(Old())) != address(first)
     assert address(np.from_dlpack(Old(copy=True))) != address(first)
-    assert address(np.from_dlpack(Old(copy=False))) == address(first)
+    for version in ({}, {"max_version": None}, {"max_version": (0, 8)}):
+        with pytest.raises(BufferError, match=r"max_version=\(1, 0\)"):
+            x.__dlpack__(copy=False, **version)
+    assert address(np.from_dlpack(Old(max_version=(1, 0), copy=False))) == address(first)
 
 
 def test_exports_that_cannot_be() -> None:
@@ -342,16 +346,79 @@ def test_what_is_no_producer() -> None:
         lento.from_dlpack(Wrapped(Producer(np.ones(2)), odd_capsule()))
 
 
-def odd_capsule() -> Any:
-    """One with elements of 4 lanes."""
-    capsule = np.ones(2).__dlpack__()
+def memory_of(capsule: Any) -> int:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    lanes = ctypes.c_uint16.from_address(get_pointer(capsule, b"dltensor") + 22)
+    # The versioned one has a version, an owner, a deleter and flags before the array.
+    return get_pointer(capsule, capsule_name(capsule).encode()) + (32 if "versioned" in capsule_name(capsule) else 0)
+
+
+def odd_capsule() -> Any:
+    """One with elements of 4 lanes."""
+    capsule = np.ones(2).__dlpack__()
+    lanes = ctypes.c_uint16.from_address(memory_of(capsule) + 22)
     assert lanes.value == 1
     lanes.value = 4
     return capsule
+
+
+class Broken:
+    """Hands over a capsule of an array of shape (2, 3) in which one field is wrong. Its owner reads none of them."""
+
+    def __init__(self, versioned: bool, change: Callable[[int], None]) -> None:
+        self.array = np.ones((2, 3))
+        self.references = sys.getrefcount(self.array)
+        self.capsule = self.array.__dlpack__(max_version=(1, 0) if versioned else None)
+        memory = memory_of(self.capsule)
+        assert ctypes.c_int32.from_address(memory + 16).value == 2
+        change(memory)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+
+def set_rank(rank: int) -> Callable[[int], None]:
+    return lambda memory: setattr(ctypes.c_int32.from_address(memory + 16), "value", rank)
+
+
+def set_extent(extent: int) -> Callable[[int], None]:
+    return lambda memory: setattr(
+        ctypes.c_int64.from_address(ctypes.c_size_t.from_address(memory + 24).value), "value", extent
+    )
+
+
+def set_pointer(offset: int) -> Callable[[int], None]:
+    return lambda memory: setattr(ctypes.c_size_t.from_address(memory + offset), "value", 0)
+
+
+BROKEN: list[tuple[str, Callable[[int], None]]] = [
+    ("has -1 axes", set_rank(-1)),
+    ("has 65 axes", set_rank(65)),
+    ("has 2147483647 axes", set_rank(2**31 - 1)),
+    ("has -2147483648 axes", set_rank(-(2**31))),
+    ("no shape", set_pointer(24)),
+    ("no memory", set_pointer(0)),
+    ("axis 0 of the capsule has -5 elements", set_extent(-5)),
+    ("more elements than memory", set_extent(2**62)),
+    ("more elements than memory", set_extent(2**60)),
+]
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize(("words", "change"), BROKEN)
+def test_x2_a_broken_capsule_is_an_error(
+    words: str, change: Callable[[int], None], copy: bool | None, versioned: bool
+) -> None:
+    broken = Broken(versioned, change)
+    with pytest.raises(BufferError, match=words):
+        lento.from_dlpack(broken, copy=copy)
+    references = sys.getrefcount(broken.array)
+    assert references == broken.references  # it was given back
 
 
 # --- beside other libraries ---
