@@ -95,10 +95,13 @@ Part bool_part(std::int64_t count, Device device) {
   return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), true);
 }
 
+/// A mask without elements selects nothing, whatever is there; that is what the Array API's own suite asks for.
+bool fits(std::int64_t mask_extent, std::int64_t extent) { return mask_extent == extent || mask_extent == 0; }
+
 void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {
   for (std::int64_t i = 0; i < mask.rank(); ++i) {
     const auto at = static_cast<std::size_t>(axis + i);
-    if (mask.shape()[static_cast<std::size_t>(i)] != x.shape()[at]) {
+    if (!fits(mask.shape()[static_cast<std::size_t>(i)], x.shape()[at])) {
       fail<IndexError>("the mask {} does not match {}: axis {} of the tensor has length {}, that of the mask {}",
                        type_of(mask), type_of(x), axis + i, x.shape()[at], mask.shape()[static_cast<std::size_t>(i)]);
     }
@@ -275,13 +278,19 @@ Tensor fitted(const Operand& value, const Tensor& x, const Shape& shape) {
 /// the value's.
 Tensor assign_by_mask(const Tensor& x, const Tensor& mask, const Operand& value) {
   for (std::size_t i = 0; i < mask.shape().size(); ++i) {
-    if (i >= x.shape().size() || mask.shape()[i] != x.shape()[i]) {
+    if (i >= x.shape().size() || !fits(mask.shape()[i], x.shape()[i])) {
       fail<IndexError>("the mask {} does not match {}", type_of(mask), type_of(x));
     }
   }
   const auto covered = static_cast<std::size_t>(mask.rank());
   const Shape rest(x.shape().begin() + covered, x.shape().end());
   Tensor stored = stored_as(value, x);
+  if (mask.size() == 0) {
+    Shape nothing = rest;
+    nothing.insert(0, 0);
+    fitted(stored, x, nothing);  // the error, if the value does not fit
+    return x;
+  }
   const auto rank = static_cast<std::size_t>(stored.rank());
   if (rank <= rest.size() || (rank == rest.size() + 1 && stored.shape().front() == 1)) {
     if (rank > rest.size()) stored = drop_axis(stored, 0);

@@ -148,6 +148,8 @@ def test_assigning_agrees_with_numpy(advanced: bool, data: Any) -> None:
         (np.array([True, False]), 1),
         (np.array([True, False]), slice(None), np.array([2])),
         (slice(None), np.array([[True, False, True, False], [False, False, True, True], [True, True, False, False]])),
+        np.zeros(0, bool),
+        np.zeros((2, 0), bool),
     ],
     ids=str,
 )
