@@ -136,7 +136,11 @@ class KernelBuilder {
     if (record.op == Op::astype) instruction.kind = Kind::cast;
     if (info(record.op).family == Family::reduction) instruction.kind = Kind::reduce;
     instruction.input_count = static_cast<std::uint8_t>(operands.size());
-    for (std::size_t i = 0; i < operands.size(); ++i) instruction.inputs[i] = value(operands[i]);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Meta meta = graph_.meta_of(operands[i]);
+      instruction.inputs[i] =
+          fusion_.apart[node] != 0 ? load(whole(operands[i], meta.shape), meta.shape, meta.dtype) : value(operands[i]);
+    }
     if (instruction.kind == Kind::cast) {
       instruction.input_count = 1;
       instruction.op = Op{};

@@ -50,6 +50,7 @@ class Fuser {
     result_.group_of.resize(count, Fusion::kNoGroup);
     result_.stored.resize(count, 0);
     result_.views.resize(count);
+    result_.apart.resize(count, 0);
     call_level_.resize(count, 0);
     for (std::uint32_t node = 0; node < count; ++node) result_.same_as.push_back(OperandRef::record(node));
   }
@@ -313,6 +314,7 @@ class Fuser {
       return std::nullopt;
     const bool by_rows = g.reduced.first + g.reduced.count == g.shape.size();
     if (g.shape == shape(node)) {
+      if (is_apart(g)) return std::nullopt;
       // Only rows are gone over again after they have been reduced.
       const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
       const bool uses_rows = std::ranges::any_of(
@@ -323,9 +325,13 @@ class Fuser {
     return std::nullopt;
   }
 
+  /// Nothing else goes over the elements of what a reduction reads apart.
+  bool is_apart(const Group& group) const { return result_.apart[group.nodes.front()] != 0; }
+
   bool can_merge(std::uint32_t a, std::uint32_t b) const {
     const Group& x = result_.groups[a];
     const Group& y = result_.groups[b];
+    if (is_apart(x) || is_apart(y)) return false;
     const Role first = result_.roles[y.nodes.front()];
     return x.level == y.level && x.shape == y.shape && first != Role::view && first != Role::number &&
            (x.reduced.count == 0 || y.reduced.count == 0 || x.reduced == y.reduced) &&
@@ -349,23 +355,30 @@ class Fuser {
     if (!axes || element_count(from) == 0 || !ability_.reduces(record.op, meta.dtype)) return false;
     Shape row_shape = from;
     for (std::size_t d = axes->first; d < axes->first + axes->count; ++d) row_shape[d] = 1;
-    std::uint32_t group = Fusion::kNoGroup;
-    if (options_.fuse && is_node(operand) && role(operand) == Role::element) group = result_.group_of[operand.index()];
-    if (group != Fusion::kNoGroup) {
-      Group& g = result_.groups[group];
-      if (g.shape != from || (g.reduced.count != 0 && g.reduced != *axes) || !has_room(group)) group = Fusion::kNoGroup;
-    }
-    if (group == Fusion::kNoGroup) {
-      load(operand);
-      const std::uint32_t level = available(operand);
-      group = start_group(node, from, level);
-    } else {
-      join(node, group);
-    }
+    const std::uint32_t group = group_to_reduce(node, operand, *axes);
     result_.groups[group].reduced = *axes;
     result_.groups[group].row_shape = row_shape;
     result_.roles[node] = Role::row;
     return true;
+  }
+
+  /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
+  std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
+    if (!options_.apart.empty() && options_.apart[node] != 0) {
+      need(operand);
+      result_.apart[node] = 1;
+      return start_group(node, shape(operand), stored_level(operand));
+    }
+    if (options_.fuse && is_node(operand) && role(operand) == Role::element) {
+      const std::uint32_t group = result_.group_of[operand.index()];
+      const Group& g = result_.groups[group];
+      if (g.shape == shape(operand) && (g.reduced.count == 0 || g.reduced == axes) && has_room(group)) {
+        join(node, group);
+        return group;
+      }
+    }
+    load(operand);
+    return start_group(node, shape(operand), available(operand));
   }
 
   const Graph& graph_;

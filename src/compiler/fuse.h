@@ -56,6 +56,7 @@ struct Fusion {
   std::vector<Group> groups;               // those that were merged into others are empty
   std::vector<std::uint8_t> stored;        // one a node: its value is needed in memory
   std::vector<std::optional<View>> views;  // of nodes with the role view
+  std::vector<std::uint8_t> apart;         // one a node: its operand, also a view, is read where it is stored
   // One a node: the stored value that has the same elements in the same order, and so the same memory. Its own but for
   // reshapes of something stored.
   std::vector<OperandRef> same_as;
@@ -74,6 +75,7 @@ struct FusionOptions {
   // Rows of at least this many elements that are picked by positions are read where they lie: vectors must fill.
   std::int64_t least_row = 16;
   std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
+  std::vector<std::uint8_t> apart;  // one a node, or empty: reductions that read their operand from memory, contiguous
 };
 
 /// True for ops that a backend calls with views of their operands, where others get them contiguous.

@@ -31,9 +31,22 @@ bool copy_picked(const Graph& graph, const Fusion& fusion, const Group& group, s
   return any;
 }
 
-/// Fuses until every group has a kernel: what has none is tried again with its reductions, or everything in it, alone.
+/// Lets the reductions of a group read their operands from memory, contiguous; false when they do so already.
+bool set_reductions_apart(const Graph& graph, const Group& group, std::vector<std::uint8_t>& apart) {
+  bool any = false;
+  for (const std::uint32_t node : group.nodes) {
+    if (info(graph.nodes[node].op).family != Family::reduction || apart[node] != 0) continue;
+    apart[node] = 1;
+    any = true;
+  }
+  return any;
+}
+
+/// Fuses until every group has a kernel: what has none is tried again with its reductions apart, then with them, or
+/// everything in it, alone.
 void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions options, Schedule& schedule) {
   options.alone.resize(graph.nodes.size());
+  options.apart.resize(graph.nodes.size());
   std::vector<Kernel>& kernels = schedule.kernels;
   while (true) {
     Fusion fusion = fuse(graph, ability, options);
@@ -47,6 +60,7 @@ void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions 
       if (!built) {
         all = false;
         if (copy_picked(graph, fusion, group, options.alone)) continue;
+        if (set_reductions_apart(graph, group, options.apart)) continue;
         for (const std::uint32_t node : group.nodes) {
           if (group.reduced.count == 0 || info(graph.nodes[node].op).family == Family::reduction)
             options.alone[node] = 1;
