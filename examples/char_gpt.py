@@ -1,8 +1,8 @@
-"""A small GPT learns to write like Shakespeare, a character at a time, and then writes.
+"""A small GPT learns to write like Lento's documentation, a character at a time, and then writes.
 
     python examples/char_gpt.py --steps 1500
 
-The text is the beginning of Coriolanus (examples/data). Writing is a lazy loop as well: each new character stays a
+The text is the prose of the pages in docs. Writing is a lazy loop as well: each new character stays a
 tensor that the next step looks at, and a closure prints it when it is known.
 """
 
@@ -15,7 +15,19 @@ import lento
 from lento import nn, optim
 from progress import Progress, print_table
 
-DATA = Path(__file__).resolve().parent / "data" / "coriolanus.txt"
+PAGES = Path(__file__).resolve().parents[1] / "docs"
+
+
+def prose() -> str:
+    """The sentences of all pages, in ASCII: no code, no headings, no tables."""
+    sentences = []
+    for page in sorted(PAGES.glob("*.md")):
+        in_code = False
+        for line in page.read_text(encoding="utf-8").splitlines(keepends=True):
+            in_code ^= line.startswith("```")
+            if not in_code and not line.startswith(("```", "|", "#", "<")):
+                sentences.append(line)
+    return "".join(sentences).encode("ascii", "ignore").decode()
 
 
 class GPT(nn.Module):
@@ -62,7 +74,7 @@ def train(
     steps: int = 1500, batch: int = 16, length: int = 64, size: int = 96, layers: int = 2, seed: int = 0
 ) -> tuple[GPT, Text, Progress]:
     lento.random.seed(seed)
-    text = Text(DATA.read_text())
+    text = Text(prose())
     model = GPT(len(text.characters), length, size, heads=4, layers=layers)
     rate = optim.warmup(optim.cosine(3e-3, steps, floor=1e-4), min(20, steps))
     optimizer = optim.AdamW(model, lr=rate, betas=(0.9, 0.99), weight_decay=0.1)
