@@ -75,9 +75,11 @@ def test_digits_data_are_what_their_text_says() -> None:
 
 
 def test_gpt_learns_and_writes_without_waiting() -> None:
-    model, text, progress = char_gpt.train(steps=120, batch=8, length=24, size=32, layers=1, seed=0)
+    model, text, progress = char_gpt.train(steps=300, batch=8, length=24, size=32, layers=1, seed=0)
     assert progress.losses[0] == pytest.approx(np.log(len(text.characters)), abs=0.4)  # knows nothing yet
-    assert np.mean(progress.losses[-20:]) < 2.7  # knows which characters are frequent (that alone is 3.3), and pairs
+    frequency = np.bincount(text.tokens.numpy()) / text.tokens.size
+    entropy = -np.sum(frequency * np.log(frequency))
+    assert np.mean(progress.losses[-20:]) < entropy - 0.4  # knows more than which characters are frequent: pairs
     assert progress.summary["implicit syncs"] == "0"
     assert progress.summary["plans compiled"] == "2"
     before = lento.metrics.counters()
