@@ -70,15 +70,12 @@ class _Shared:
             if axis is None and isinstance(leaf, _core.Tensor)
         ]
 
-    def check(self, batching: _core._Batching) -> None:
+    def restore(self, batching: _core._Batching) -> list[_core.Tensor]:
+        """Gives those that were changed their old values, and returns them."""
         changed = [(leaf, before) for leaf, before in self.tensors if batching.depends(leaf)]
         for leaf, before in changed:
             leaf[...] = before
-        if changed:
-            raise ValueError(
-                f"vmap(): the function changed an argument of shape {changed[0][0].shape} that all examples share to "
-                "something that differs between them; return it instead"
-            )
+        return [leaf for leaf, _ in changed]
 
 
 def vmap(
@@ -122,9 +119,16 @@ def vmap(
             ]
             positional, named = tree.unflatten([list(args), kwargs], entered)
             result = f(*positional, **named)
-        finally:
+        except BaseException:
             batching.end()
-        shared.check(batching)
+            shared.restore(batching)
+            raise
+        batching.end()
+        if changed := shared.restore(batching):
+            raise ValueError(
+                f"vmap(): the function changed an argument of shape {changed[0].shape} that all examples share to "
+                "something that differs between them; return it instead"
+            )
         results = tree.leaves(result)
         places = _spread(out_axes, result, "out_axes")
         return tree.unflatten(

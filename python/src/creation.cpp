@@ -52,9 +52,14 @@ bool gives_memory(PyObject* object) {
 
 bool is_sequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 
+void check_level(int level) {
+  if (level > 64) raise(PyExc_ValueError, "asarray(): lists are nested deeper than 64 levels");
+}
+
 bool has_tensor(PyObject* object, int level = 0) {
+  check_level(level);
   if (is_tensor(object)) return true;
-  if (!is_sequence(object) || level > 64) return false;  // host_list() complains about what is deeper
+  if (!is_sequence(object)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     if (has_tensor(PySequence_Fast_GET_ITEM(object, i), level + 1)) return true;
   }
@@ -83,18 +88,21 @@ class Nested {
 
   static void widen(std::optional<DType>& sum, DType dtype) { sum = sum ? promote(*sum, dtype) : dtype; }
 
-  void look_at(PyObject* object) {
+  void look_at(PyObject* object, int level = 0) {
+    check_level(level);
     if (is_tensor(object)) {
       widen(of_tensors_, tensor_of(object).dtype());
       if (!device_) device_ = tensor_of(object).device();
     } else if (!has_tensor(object)) {
       widen(of_numbers_, host_list(object, std::nullopt).dtype);
     } else {
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) look_at(PySequence_Fast_GET_ITEM(object, i));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+        look_at(PySequence_Fast_GET_ITEM(object, i), level + 1);
     }
   }
 
-  Tensor build(PyObject* object) const {
+  Tensor build(PyObject* object, int level = 0) const {
+    check_level(level);
     if (is_tensor(object)) return from_tensor(tensor_of(object), dtype_, *device_, std::nullopt);
     if (!has_tensor(object)) {
       const HostList list = host_list(object, dtype_);
@@ -102,7 +110,7 @@ class Nested {
     }
     std::vector<Tensor> parts;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      parts.push_back(build(PySequence_Fast_GET_ITEM(object, i)));
+      parts.push_back(build(PySequence_Fast_GET_ITEM(object, i), level + 1));
       if (parts.back().shape() == parts.front().shape()) continue;
       const PyRef first = own(from_ints(parts.front().shape()));
       const PyRef other = own(from_ints(parts.back().shape()));
@@ -133,6 +141,7 @@ Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Dev
     return from_tensor(tensor, dtype, device.value_or(tensor.device()), copy);
   }
   if (gives_memory(object)) {
+    const bool has_array = PyObject_HasAttrString(object, "__array__") != 0;
     try {
       const Tensor tensor = from_dlpack(object, device, copy);
       return from_tensor(tensor, dtype, tensor.device(), copy);
@@ -144,7 +153,7 @@ Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Dev
         raise(PyExc_ValueError, "asarray(): %s cannot share its memory, and copy=False forbids a copy",
               Py_TYPE(object)->tp_name);
       }
-      if (!refused || PyObject_HasAttrString(object, "__array__") == 0) throw;
+      if (!refused || !has_array) throw;
       PyErr_Clear();
     }
   }

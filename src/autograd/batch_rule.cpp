@@ -26,7 +26,11 @@ std::vector<Tensor> record_again(Op op, std::span<const RecordOperand> operands,
   }
   std::vector<Meta> results(info(op).result_count);
   if (info(op).elementwise()) {
-    results[0] = infer_elementwise(*info(op).rule, tensors);
+    // The dtype of what has no tensor but a condition: where(c, 1, 2).
+    std::optional<DType> of_numbers;
+    const ElementwiseRule& rule = *info(op).rule;
+    if (tensors.size() <= (rule.leading_condition ? 1 : 0)) of_numbers = operands.back().dtype();
+    results[0] = infer_elementwise(rule, tensors, of_numbers);
   } else {
     attrs = infer_node(op, tensors, attrs, results);
   }

@@ -25,6 +25,7 @@ class Batching::Log final : public Watcher {
           "inside vmap random numbers can be the same for all examples or different ones for each; say which: "
           "randomness 'same' or 'different'");
     }
+    if (concealed_ > 0) note_captured(op);
     LoggedOp& logged = ops_.emplace_back(copy_of(op));
     for (std::size_t i = 0; i < logged.operands.size(); ++i) {
       logged.operands[i].followed = depends(op.operands[i]);
@@ -34,14 +35,17 @@ class Batching::Log final : public Watcher {
 
   void conceal(bool begin, std::span<const Tensor> inputs) override {
     if (begin && concealed_++ == 0) {
-      spans_.push_back({ops_.size(), ops_.size(), {inputs.begin(), inputs.end()}, std::nullopt});
+      spans_.push_back({ops_.size(), ops_.size(), {inputs.begin(), inputs.end()}, std::nullopt, false});
     }
     if (!begin && --concealed_ == 0) spans_.back().end = ops_.size();
   }
 
   void called(const CustomCall& call) override {
     const auto depends = [&](const Tensor& x) { return follows(x.state()); };
-    if (concealed_ == 0 && std::ranges::any_of(call.inputs, depends)) spans_.back().call = call;
+    if (concealed_ > 0) return;
+    if (std::ranges::any_of(call.inputs, depends) || std::ranges::any_of(call.outputs, depends)) {
+      spans_.back().call = call;
+    }
   }
 
   void reading(const TensorState& state) override {
@@ -84,7 +88,21 @@ class Batching::Log final : public Watcher {
     std::size_t end;
     std::vector<Tensor> inputs;
     std::optional<CustomCall> call;
+    bool captures;  // it reads what differs between the examples and is not one of its inputs
   };
+
+  /// What a function with a derivative of its own reads beside its inputs is one example's when the derivative is
+  /// taken.
+  void note_captured(const RecordedOp& op) {
+    Span& span = spans_.back();
+    for (const RecordOperand& operand : op.operands) {
+      if (!operand.is_tensor() || !follows(&operand.state())) continue;
+      const auto is_operand = [&](const Tensor& x) { return x.state() == &operand.state(); };
+      const bool made_here = std::any_of(ops_.begin() + static_cast<std::ptrdiff_t>(span.begin), ops_.end(),
+                                         [&](const LoggedOp& o) { return std::ranges::any_of(o.results, is_operand); });
+      span.captures |= !made_here && std::ranges::none_of(span.inputs, is_operand);
+    }
+  }
 
   void repeat_until(std::size_t end) {
     for (; repeated_ < end; ++repeated_) repeat(ops_[repeated_]);
@@ -111,15 +129,21 @@ class Batching::Log final : public Watcher {
       for (const Tensor& output : call.outputs) outputs.push_back(all(output.state(), output));
       return outputs;
     };
-    const std::vector<Tensor> outputs = custom_gradient(forward, backward_of(call, axes), inputs);
+    const std::vector<Tensor> outputs = custom_gradient(forward, backward_of(span, axes), inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) all_[call.outputs[i].state()] = outputs[i];
   }
 
   /// The derivative of a custom call for all examples. What is the same for all gets the sum.
-  BackwardFunction backward_of(const CustomCall& call, const std::vector<std::optional<std::int64_t>>& axes) const {
-    return [backward = call.backward, axes, randomness = randomness_](const std::vector<Tensor>& inputs,
-                                                                      const std::vector<Tensor>& outputs,
-                                                                      const std::vector<Tensor>& cotangents) {
+  BackwardFunction backward_of(const Span& span, const std::vector<std::optional<std::int64_t>>& axes) const {
+    return [backward = span.call->backward, captures = span.captures, axes, randomness = randomness_](
+               const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+               const std::vector<Tensor>& cotangents) {
+      if (captures) {
+        fail<ValueError>(
+            "inside vmap, a function with custom_gradient or checkpoint uses a tensor that differs between the "
+            "examples and is not one of its arguments, so its derivative would be that of the first; pass it as an "
+            "argument");
+      }
       std::vector<Tensor> arguments = inputs;
       arguments.insert(arguments.end(), outputs.begin(), outputs.end());
       arguments.insert(arguments.end(), cotangents.begin(), cotangents.end());
@@ -138,6 +162,9 @@ class Batching::Log final : public Watcher {
         return defined;
       };
       const std::vector<Tensor> defined = vmap(one, arguments, all_axes, 0, randomness);
+      if (given.size() != axes.size()) {
+        fail<ValueError>("custom_gradient: the derivative gave {} cotangents for {} inputs", given.size(), axes.size());
+      }
       std::vector<Tensor> result;
       std::size_t next = 0;
       for (std::size_t i = 0; i < given.size(); ++i) {

@@ -126,6 +126,10 @@ StdMeanResult std_mean(const Tensor& x, const std::optional<Ints>& axis, const S
   return {neural::root_of(moments.var, 2), moments.mean};
 }
 
+Tensor std(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
+  return neural::root_of(composite::var(x, axis, correction, keepdims), 2);
+}
+
 Tensor average(const Tensor& x, const std::optional<Ints>& axis, const std::optional<Tensor>& weights, bool keepdims) {
   const Ints axes = axes_of(x, axis);
   if (!weights) return converted(mean_of(to_wide_float(x), axes, keepdims), x.dtype());

@@ -402,3 +402,25 @@ def test_x2_bools_of_other_bytes_are_true() -> None:
             assert lento.argsort(x, stable=True).tolist() == [0, 4, 1, 2, 3, 5]
     with pytest.raises(ValueError, match="copy=False"):
         lento.asarray(raw.view(np.bool_), copy=False)
+
+
+def test_lists_that_contain_themselves_are_refused() -> None:
+    with_tensor: list[Any] = [lento.asarray(1.0)]
+    with_tensor.append(with_tensor)
+    without: list[Any] = []
+    without += [without, without]
+    for endless in (with_tensor, without):
+        with pytest.raises(ValueError, match="deeper than 64 levels"):
+            lento.asarray(endless)
+
+
+def test_what_a_refusing_producer_says_reaches_the_user() -> None:
+    class Refusing:
+        def __dlpack__(self, **options: Any) -> Any:
+            raise BufferError("not today")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    with pytest.raises(BufferError, match="not today"):
+        lento.asarray(Refusing())

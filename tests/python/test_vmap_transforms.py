@@ -235,3 +235,61 @@ def test_arrays_of_others_are_not_taken_for_shared() -> None:
 def test_reads_name_their_line(read: Any) -> None:
     with pytest.raises(ValueError, match=r"stands for all examples.*test_vmap_transforms\.py:\d+"):
         lento.vmap(lambda x: (read(x[None] if x.ndim == 0 else x), x)[1])(lento.ones((3, 1)))
+
+
+# --- functions with derivatives of their own ---
+
+
+@pytest.mark.parametrize(
+    "captures",
+    [
+        lambda w, x: lento.checkpoint(lambda h: h * x)(w * x),
+        lambda w, x: lento.checkpoint(lambda v: v * v * x)(w),
+        lambda w, x: lento.vmap(lambda b: lento.checkpoint(lambda c: c * x)(b))(lento.ones(2) * w),
+    ],
+    ids=["beside an example", "alone", "in a vmap of its own"],
+)
+def test_derivatives_by_captured_examples_are_refused(captures: Any) -> None:
+    xs = lento.asarray([1.0, 2.0, 3.0])
+    w = lento.asarray(2.0)
+    total = lambda w: lento.vmap(lambda x: captures(w, x))(xs).sum()  # noqa: E731
+    assert np.isfinite(total(w).item())  # the value alone is right
+    with pytest.raises(ValueError, match="not one of its arguments"):
+        lento.grad(total)(w)
+
+
+def test_derivative_of_a_checkpoint_that_draws_other_numbers_for_each_example() -> None:
+    def total(w: lento.Tensor) -> lento.Tensor:
+        lento.random.seed(3)
+        one = lambda x: lento.checkpoint(lambda w: w * (lento.random.uniform(()) + 1))(w) + 0 * x  # noqa: E731
+        return lento.vmap(one, randomness="different")(lento.ones(3)).sum()
+
+    w = lento.asarray(2.0)
+    # It is linear in w.
+    np.testing.assert_allclose(lento.grad(total)(w).item(), total(w).item() / 2, rtol=1e-6)
+
+
+def test_a_derivative_that_gives_too_much_is_said() -> None:
+    f = lento.custom_gradient(lambda x: x * 2, lambda inputs, outputs, grads: [grads[0], grads[0]])
+    with pytest.raises(ValueError, match="2 cotangents for 1 inputs"):
+        lento.grad(lambda x: lento.vmap(f)(x).sum())(lento.ones(3))
+
+
+def test_shared_arguments_keep_their_values_when_the_function_fails() -> None:
+    def f(x: lento.Tensor, shared: lento.Tensor) -> lento.Tensor:
+        shared += x
+        raise KeyError("no")
+
+    shared = lento.asarray([1.0, 1.0])
+    with pytest.raises(KeyError):
+        lento.vmap(f, in_axes=(0, None))(lento.asarray([[4.0, 4.0], [7.0, 7.0]]), shared)
+    np.testing.assert_array_equal(shared.numpy(), [1, 1])
+
+
+@pytest.mark.parametrize(("yes", "no"), [(1, 2), (True, False), (1.5, 2), (1j, 2)], ids=str)
+def test_where_of_two_numbers(yes: Any, no: Any) -> None:
+    conditions = lento.asarray([[True, False], [False, False]])
+    got = lento.vmap(lambda c: lento.where(c, yes, no))(conditions)
+    want = lento.where(conditions, yes, no)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got.numpy(), want.numpy())
