@@ -37,7 +37,9 @@ void Differentiation::Log::recorded(const RecordedOp& op) {
   };
   if (std::ranges::none_of(op.operands, is_followed)) return;
   if (concealed_ > 0) {
-    check_concealed(op);
+    for (const RecordOperand& operand : op.operands) {
+      if (operand.is_tensor()) check_concealed(operand.state());
+    }
     return;
   }
   LoggedOp logged = copy_of(op);
@@ -50,20 +52,20 @@ void Differentiation::Log::conceal(bool begin, std::span<const Tensor> inputs) {
   if (!begin && --concealed_ == 0) concealed_inputs_ = {};
 }
 
-void Differentiation::Log::check_concealed(const RecordedOp& op) const {
-  for (const RecordOperand& operand : op.operands) {
-    if (!operand.is_tensor() || !followed_.contains(&operand.state())) continue;
-    const auto is_operand = [&](const Tensor& x) { return x.state() == &operand.state(); };
-    if (std::ranges::any_of(concealed_inputs_, is_operand)) continue;
-    fail<ValueError>(
-        "a function with custom_gradient or checkpoint uses a tensor that is being differentiated and is not one of "
-        "its "
-        "arguments, so its derivative would be lost; pass it as an argument, or use stop_gradient");
-  }
+void Differentiation::Log::check_concealed(const TensorState& state) const {
+  const auto is_it = [&](const Tensor& x) { return x.state() == &state; };
+  if (!followed_.contains(&state) || std::ranges::any_of(concealed_inputs_, is_it)) return;
+  fail<ValueError>(
+      "a function with custom_gradient or checkpoint uses a tensor that is being differentiated and is not one of its "
+      "arguments, so its derivative would be lost; pass it as an argument, or use stop_gradient");
 }
 
 void Differentiation::Log::called(const CustomCall& call) {
-  if (concealed_ > 0 || std::ranges::none_of(call.inputs, [&](const Tensor& x) { return follows(x); })) return;
+  if (concealed_ > 0) {
+    for (const Tensor& x : call.inputs) check_concealed(*x.state());
+    return;
+  }
+  if (std::ranges::none_of(call.inputs, [&](const Tensor& x) { return follows(x); })) return;
   LoggedOp logged;
   logged.source = call.source;
   logged.results = call.outputs;

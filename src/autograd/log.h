@@ -47,8 +47,8 @@ class Differentiation::Log final : public Watcher {
 
  private:
   void add(LoggedOp op);
-  /// Throws ValueError when a concealed op reads something followed that is no input.
-  void check_concealed(const RecordedOp& op) const;
+  /// Throws ValueError when what a concealed op reads is followed and no input.
+  void check_concealed(const TensorState& state) const;
 
   std::vector<LoggedOp> ops_;
   int concealed_ = 0;                                // not listening while above 0

@@ -47,8 +47,10 @@ Tensor product_of_others(const Tensor& x) {
 Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? lento::conj(x) : x; }
 
 Tensor over_squares(const Tensor& x, const Tensor& y) {
-  const Tensor squares = x * x + y * y;
-  return x / where(equal(squares, 0), 1, squares);
+  // By the length twice: squares of large and of small numbers are infinite or 0.
+  const Tensor length = hypot(x, y);
+  const Tensor divisor = where(equal(length, 0), 1, length);
+  return x / divisor / divisor;
 }
 
 Tensor spread(const Tensor& grad, const Tensor& x, const Ints& axes, bool keepdims) {

@@ -45,7 +45,7 @@ Tensor embedding(const Tensor& x, const Tensor& weight, std::optional<std::int64
   const auto padding = checked_padding(padding_idx, weight.shape()[0]);
   const Tensor rows = prim::take_axis(weight, row_numbers(x, weight), 0);
   // The padding row is looked up like any other, and not trained.
-  return padding ? where(unsqueeze(equal(x, *padding), -1), stop_gradient(rows), rows) : rows;
+  return padding ? where(unsqueeze(equal(cast(x, DType::int64), *padding), -1), stop_gradient(rows), rows) : rows;
 }
 
 Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& offsets, std::string_view mode,
@@ -67,7 +67,7 @@ Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<
   const DType dtype = rows.dtype();
   if (per_sample_weights) rows = multiply(rows, unsqueeze(cast(*per_sample_weights, dtype), -1));
   const bool largest = mode == "max";
-  const Tensor counted = padding ? not_equal(x, *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
+  const Tensor counted = padding ? not_equal(cast(x, DType::int64), *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
   const double neutral = largest ? -std::numeric_limits<double>::infinity() : 0.0;
   if (padding) rows = where(unsqueeze(counted, -1), rows, neutral);
 

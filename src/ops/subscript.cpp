@@ -95,7 +95,7 @@ Part bool_part(std::int64_t count, Device device) {
   return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), true);
 }
 
-/// A mask without elements selects nothing, whatever is there; that is what the Array API's own suite asks for.
+/// An axis of a mask may also have no elements, and then nothing is selected; the Array API's own suite asks for that.
 bool fits(std::int64_t mask_extent, std::int64_t extent) { return mask_extent == extent || mask_extent == 0; }
 
 void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {

@@ -407,3 +407,11 @@ def test_gradients_of_a_long_chain() -> None:
         return x.sum()
 
     assert float(lento.grad(f)(t(1)).sum()) == pytest.approx(0.9999**20_000, rel=1e-9)
+
+
+def test_a_captured_tensor_that_is_moved_is_refused_too() -> None:
+    def moved(x: lento.Tensor) -> lento.Tensor:
+        return lento.checkpoint(lambda y: x.to_device("reference").to_device("cpu") * y)(x * 1)
+
+    with pytest.raises(ValueError, match="not one of its arguments"):
+        lento.grad(moved)(lento.asarray(2.0))

@@ -166,3 +166,14 @@ def test_the_padding_row_is_not_trained(padding: int) -> None:
 def test_detach_is_stop_gradient() -> None:
     assert slope(lambda x: x * lento.detach(x), t(3)).tolist() == [3]
     assert lento.detach(t(1, 2)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1e-23, 1e-4, 1.0, 1e20], ids=str)
+def test_atan2_of_numbers_whose_squares_are_no_numbers(size: float) -> None:
+    y, x = lento.asarray(size, dtype=lento.float32), lento.asarray(2 * size, dtype=lento.float32)
+    np.testing.assert_allclose(lento.grad(lento.atan2)(y, x).item(), 2 / (5 * size), rtol=1e-5)
+
+
+def test_padding_of_an_embedding_need_not_fit_the_row_numbers() -> None:
+    rows = nn.embedding(lento.asarray([1], dtype=lento.int8), lento.ones((200, 2)), padding_idx=-1)
+    assert rows.tolist() == [[1, 1]]
