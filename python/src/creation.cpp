@@ -7,6 +7,7 @@
 #include "host_array.h"
 #include "tensor_type.h"
 
+#include <lento/error.h>
 #include <lento/ops.gen.h>
 
 #include <vector>
@@ -69,7 +70,8 @@ bool has_tensor(PyObject* object, int level = 0) {
 /// Stacks the tensors, and plain numbers among them: nothing is read, and derivatives pass.
 class Nested {
  public:
-  Nested(std::optional<DType> dtype, std::optional<Device> device) : dtype_(dtype), device_(device) {}
+  Nested(std::optional<DType> dtype, std::optional<Device> device)
+      : dtype_(dtype), device_(device), moves_(device.has_value()) {}
 
   Tensor stacked(PyObject* object) {
     if (!dtype_ || !device_) look_at(object);
@@ -92,7 +94,12 @@ class Nested {
     check_level(level);
     if (is_tensor(object)) {
       widen(of_tensors_, tensor_of(object).dtype());
-      if (!device_) device_ = tensor_of(object).device();
+      const Device device = tensor_of(object).device();
+      if (!device_) device_ = device;
+      if (!moves_ && device != *device_) {
+        throw DeviceError("asarray(): tensors of one list are on " + device_->to_string() + " and " +
+                          device.to_string() + "; name the device they shall be on");
+      }
     } else if (!has_tensor(object)) {
       widen(of_numbers_, host_list(object, std::nullopt).dtype);
     } else {
@@ -122,6 +129,7 @@ class Nested {
 
   std::optional<DType> dtype_;
   std::optional<Device> device_;
+  bool moves_;  // to a device that was asked for
   std::optional<DType> of_tensors_;
   std::optional<DType> of_numbers_;
 };

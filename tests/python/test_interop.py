@@ -424,3 +424,10 @@ def test_what_a_refusing_producer_says_reaches_the_user() -> None:
 
     with pytest.raises(BufferError, match="not today"):
         lento.asarray(Refusing())
+
+
+def test_a_list_of_tensors_on_two_devices_needs_a_word() -> None:
+    here, there = lento.asarray(1.0), lento.asarray(2.0, device="reference")
+    with pytest.raises(lento.errors.DeviceError, match="cpu:0 and reference:0"):
+        lento.asarray([here, there])
+    assert lento.asarray([here, there], device="cpu").tolist() == [1, 2]

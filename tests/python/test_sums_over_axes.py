@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import lento
 import numpy as np
 import pytest
@@ -38,3 +40,25 @@ def test_they_have_code_of_their_own() -> None:
     before = lento.metrics.counter("fallback.reduce_sum")
     lento.eval(lento.sum(lento.ones((4, 3, 8)) * 2, axis=(0, 2)))
     assert lento.metrics.counter("fallback.reduce_sum") == before
+
+
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        lambda x: x.T.sum(),
+        lambda x: x[:, ::2].sum(),
+        lambda x: (x.T * 2).sum(axis=1),
+        lambda x: x[1:, 3:].max(),
+        lambda x: (x - x.mean(axis=0)).T.sum(axis=1),
+        lambda x: x.T[::3].argmax(),
+    ],
+    ids=["transposed", "slice", "computed", "inner part", "of rows", "argmax"],
+)
+def test_what_does_not_lie_in_one_line_is_copied_first(reduce: Callable[[lento.Tensor], lento.Tensor]) -> None:
+    x = np.random.default_rng(2).standard_normal((90, 70)).astype(np.float32)
+    before = lento.metrics.counters()
+    result = reduce(lento.asarray(x)).numpy()
+    assert {
+        name for name, n in lento.metrics.counters().items() if n != before.get(name, 0) and "fallback" in name
+    } == set()
+    assert result.tobytes() == reduce(lento.asarray(x, device="reference")).numpy().tobytes()

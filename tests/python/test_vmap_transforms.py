@@ -64,7 +64,7 @@ def test_a_mapped_step_is_one_plan_that_repeats() -> None:
     counts = Counts()
     for _ in range(4):
         step()
-    assert (counts["plan.miss"], counts["plan.hit"], counts["kernel.compile"], counts["implicit_sync"]) == (0, 4, 0, 0)
+    assert (counts["plan.miss"], counts["plan.hit"], counts["kernel.compile"], counts["sync.implicit"]) == (0, 4, 0, 0)
 
 
 def test_the_function_runs_once() -> None:
