@@ -123,10 +123,17 @@ class Batching::Log final : public Watcher {
       axes.push_back(follows(x.state()) ? std::optional<std::int64_t>(0) : std::nullopt);
       inputs.push_back(axes.back() ? all_.at(x.state()) : x);
     }
+    // Those that are the same for all examples, without the derivative that the first call gave them.
+    std::vector<Tensor> same;
+    for (const Tensor& output : call.outputs)
+      same.push_back(follows(output.state()) ? Tensor{} : stop_gradient(output));
     const auto forward = [&](const std::vector<Tensor>&) {
       repeat_until(span.end);
       std::vector<Tensor> outputs;
-      for (const Tensor& output : call.outputs) outputs.push_back(all(output.state(), output));
+      for (std::size_t i = 0; i < same.size(); ++i) {
+        const Tensor& output = same[i].defined() ? same[i] : call.outputs[i];
+        outputs.push_back(all(output.state(), output));
+      }
       return outputs;
     };
     const std::vector<Tensor> outputs = custom_gradient(forward, backward_of(span, axes), inputs);

@@ -293,3 +293,12 @@ def test_where_of_two_numbers(yes: Any, no: Any) -> None:
     want = lento.where(conditions, yes, no)
     assert got.dtype == want.dtype
     np.testing.assert_array_equal(got.numpy(), want.numpy())
+
+
+def test_a_function_with_a_result_that_is_the_same_for_all_examples() -> None:
+    f = lento.custom_gradient(
+        lambda w, x: [w * 2, x * w], lambda inputs, outputs, grads: [2 * grads[0] + inputs[1] * grads[1], None]
+    )
+    total = lambda w: sum(y.sum() for y in lento.vmap(lambda x: f(w, x))(lento.asarray([1.0, 2.0, 3.0])))  # noqa: E731
+    assert total(lento.asarray(2.0)).item() == 12 + 12
+    assert lento.grad(total)(lento.asarray(2.0)).item() == 3 * 2 + 6
