@@ -183,18 +183,10 @@ class Repeat {
       // The batch axis of the indices stands where the axis was.
       return {composite::move_axis(prim::take_axis(one(0), operands_[1].all, axis), axis, 0)};
     }
-    // Rows of all examples one after the other; those of an example are found by where it begins.
     const Tensor moved = composite::move_axis(operands_[0].all, axis + 1, 1);
-    const std::int64_t length = moved.shape()[1];
-    Shape rows(moved.shape().begin() + 1, moved.shape().end());
-    rows[0] = length * size_;
     const Tensor& indices = operands_[1].all;
-    const Tensor wide = composite::converted(indices, DType::int64);
-    // An index that is out of range for its example must not find another one's row.
-    const Tensor inside = logical_and(greater_equal(wide, -length), less(wide, length));
-    const Tensor begin = composite::along(composite::counting(size_, wide.device()) * length, 0, wide.rank());
-    const Tensor place = where(inside, remainder(wide, std::max<std::int64_t>(length, 1)) + begin, size_ * length);
-    Tensor taken = prim::take_axis(reshaped(moved, rows), place, 0);
+    const Tensor example = composite::along(composite::counting(size_, moved.device()), 0, indices.rank());
+    Tensor taken = prim::gather_nd(moved, {example, indices});
     // (B, indices…, rest…): the indices' axes back to where the axis was.
     for (std::int64_t i = 0; i < axis; ++i) {
       taken = composite::move_axis(taken, indices.rank() + i, 1 + i);

@@ -302,3 +302,12 @@ def test_a_function_with_a_result_that_is_the_same_for_all_examples() -> None:
     total = lambda w: sum(y.sum() for y in lento.vmap(lambda x: f(w, x))(lento.asarray([1.0, 2.0, 3.0])))  # noqa: E731
     assert total(lento.asarray(2.0)).item() == 12 + 12
     assert lento.grad(total)(lento.asarray(2.0)).item() == 3 * 2 + 6
+
+
+def test_an_index_out_of_range_is_the_users() -> None:
+    rows = lento.reshape(lento.arange(20.0), (4, 5))
+    with pytest.raises(IndexError, match=r"index 7 is out of range for axis \d of length 5"):
+        lento.vmap(lento.take)(rows, lento.asarray([[1], [7], [2], [1]])).numpy()
+    np.testing.assert_array_equal(
+        lento.vmap(lento.take)(rows, lento.asarray([[1], [-1], [2], [1]])).numpy(), [[1], [9], [12], [16]]
+    )
