@@ -61,21 +61,43 @@ def _checked_axis(leaf: Any, axis: int | None) -> int | None:
 
 
 class _Shared:
-    """Tensors that are the same for all examples must stay so: a function may not store an example's value in one."""
+    """Tensors that are the same for all examples must stay so: a function may not store an example's value in one.
 
-    def __init__(self, leaves: list[Any], axes: list[int | None]) -> None:
-        self.tensors = [
-            (leaf, leaf.__copy__())
+    They are arguments without an axis, and the buffers of modules: no axis names those.
+    """
+
+    def __init__(self, args: Any, leaves: list[Any], axes: list[int | None]) -> None:
+        from ._module import modules_in
+
+        found = {
+            id(leaf): leaf
             for leaf, axis in zip(leaves, axes, strict=True)
             if axis is None and isinstance(leaf, _core.Tensor)
-        ]
+        }
+        buffers = {id(b): b for module in modules_in(args, set()) for b in module.buffers().values()}
+        self.buffers = set(buffers)
+        found |= buffers
+        self.tensors = [(tensor, tensor.__copy__()) for tensor in found.values()]
 
     def restore(self, batching: _core._Batching) -> list[_core.Tensor]:
-        """Gives those that were changed their old values, and returns them."""
-        changed = [(leaf, before) for leaf, before in self.tensors if batching.depends(leaf)]
-        for leaf, before in changed:
-            leaf[...] = before
-        return [leaf for leaf, _ in changed]
+        """Gives those that differ between the examples now their old values, and returns them. Then buffers get theirs
+        too, whatever happened to them: they belong together, as a mean and how many batches it is of."""
+        changed = [leaf for leaf, _ in self.tensors if batching.depends(leaf)]
+        old = {id(leaf) for leaf in changed} | (self.buffers if changed else set())
+        for leaf, before in self.tensors:
+            if id(leaf) in old:
+                leaf[...] = before
+        return changed
+
+    def refusal(self, changed: _core.Tensor) -> Exception:
+        if id(changed) in self.buffers:
+            what, instead = "a module's buffer", "use eval(), or a layer without running statistics"
+        else:
+            what, instead = "an argument", "return it instead"
+        return ValueError(
+            f"vmap(): the function changed {what} of shape {changed.shape} that all examples share to something that "
+            f"differs between them; {instead}"
+        )
 
 
 def vmap(
@@ -111,7 +133,7 @@ def vmap(
         sizes = [_length(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
         if not sizes:
             raise ValueError("vmap(): no argument has an axis of examples")
-        shared = _Shared(leaves, axes)
+        shared = _Shared([args, kwargs], leaves, axes)
         batching = _core._Batching(sizes[0], randomness)
         try:
             entered = [
@@ -125,10 +147,7 @@ def vmap(
             raise
         batching.end()
         if changed := shared.restore(batching):
-            raise ValueError(
-                f"vmap(): the function changed an argument of shape {changed[0].shape} that all examples share to "
-                "something that differs between them; return it instead"
-            )
+            raise shared.refusal(changed[0])
         results = tree.leaves(result)
         places = _spread(out_axes, result, "out_axes")
         return tree.unflatten(

@@ -94,6 +94,25 @@ def test_shared_arguments_that_would_differ_are_refused_and_kept() -> None:
     assert total.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("transform", [lambda f: f, lento.grad, lento.value_and_grad], ids=["f", "grad", "both"])
+@pytest.mark.parametrize("held", [lambda net: net, lambda net: {"net": [net]}], ids=["module", "tree"])
+def test_buffers_of_modules_that_would_differ_are_refused_and_kept(transform: Any, held: Any) -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+
+    def f(tree: Any, x: lento.Tensor) -> lento.Tensor:
+        (module,) = tree["net"] if isinstance(tree, dict) else [tree]
+        return (module(x) ** 2).sum()
+
+    x = lento.asarray(np.random.default_rng(5).normal(size=(4, 6, 3)).astype(np.float32))
+    before = {name: buffer.numpy() for name, buffer in net.buffers().items()}
+    with pytest.raises(ValueError, match=r"a module's buffer of shape \(2,\) that all examples share.*use eval\(\)"):
+        lento.vmap(transform(f), in_axes=(None, 0))(held(net), x)
+    for name, buffer in net.buffers().items():
+        np.testing.assert_array_equal(buffer.numpy(), before[name], err_msg=name)
+    net.eval()
+    lento.tree.leaves(lento.vmap(transform(f), in_axes=(None, 0))(held(net), x))
+
+
 # --- with derivatives ---
 
 
