@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
@@ -75,7 +76,9 @@ def _with_tensors(item: Any) -> Any:
 
 
 def _as_tensor(leaf: Any) -> Any:
-    if isinstance(leaf, _core.Tensor) or not hasattr(leaf, "__dlpack__"):
+    if isinstance(leaf, _core.Tensor):
+        return leaf.__copy__()  # the loader may change its own in place
+    if not hasattr(leaf, "__dlpack__"):
         return leaf
     # NumPy's arrays of texts, objects and dates stay what they are.
     return leaf if getattr(getattr(leaf, "dtype", None), "kind", "f") in "OSUMm" else _core.asarray(leaf)
@@ -108,6 +111,8 @@ class Prefetch:
                 "prefetch(): this iterator's thread is in the process that was forked; make another one here"
             )
         kind, value = self._feed.ready.get()
+        if self._feed.stopped:
+            kind, value = "end", None
         if kind == "item":
             self._feed.room.put(None)
             return value
@@ -120,12 +125,17 @@ class Prefetch:
         raise StopIteration
 
     def close(self) -> None:
-        """Ends the thread, after the item it is at; later there are no items."""
-        self._feed.stop()
+        """Ends the thread, after the item it is at, and waits for that; later there are no items."""
+        self._stop()
         if self._feed.process == os.getpid() and threading.current_thread() is not self._thread:
             self._thread.join()
-        self._feed.ready = SimpleQueue()
-        self._feed.ready.put(("end", None))
+
+    def _stop(self) -> None:
+        self._feed.stop()
+        with contextlib.suppress(Empty):
+            while True:
+                self._feed.ready.get_nowait()
+        self._feed.ready.put(("end", None))  # for whoever waits already
 
     def __enter__(self) -> Prefetch:
         return self
@@ -133,7 +143,11 @@ class Prefetch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        """Closes it. With an error it does not wait for the thread, whose loader may be what hangs."""
+        if error is None:
+            self.close()
+        else:
+            self._stop()
 
 
 @atexit.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import lento
@@ -87,6 +87,16 @@ def test_an_array_that_the_loader_fills_again_is_copied() -> None:
             yield buffer
 
     assert [x.tolist() for x in lento.prefetch(batches(), 5)] == [[i] * 3 for i in range(20)]
+
+
+def test_a_tensor_that_the_loader_changes_in_place_is_a_value_of_its_own() -> None:
+    def batches() -> Iterator[Any]:
+        x = lento.zeros(3)
+        for _ in range(20):
+            x += 1
+            yield {"x": x}
+
+    assert [item["x"].tolist() for item in lento.prefetch(batches(), 5)] == [[i + 1] * 3 for i in range(20)]
 
 
 def test_what_the_loader_records_is_started_in_its_thread() -> None:
@@ -183,6 +193,54 @@ def test_closing_waits_for_the_thread() -> None:
     assert loader.closed.is_set()
     assert list(items) == []
     items.close()
+
+
+def ends(run: Callable[[], object], release: threading.Event) -> bool:
+    """Whether ``run`` ends while nobody releases what its loader waits for."""
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(LONG)
+    ended = not thread.is_alive()
+    release.set()
+    thread.join(LONG)
+    return ended
+
+
+def test_an_error_in_a_with_block_does_not_wait_for_a_loader_that_hangs() -> None:
+    release, raised = threading.Event(), []
+
+    def stuck() -> Iterator[int]:
+        yield 0
+        release.wait()
+
+    def run() -> None:
+        try:
+            with lento.prefetch(stuck()) as items:
+                raise ArithmeticError(next(items))
+        except ArithmeticError as error:
+            raised.append(error.args)
+
+    assert ends(run, release)
+    assert raised == [(0,)]
+
+
+def test_a_loader_that_closes_its_own_iterator_ends_the_loop() -> None:
+    release, found, made = threading.Event(), [], []
+
+    def loader() -> Iterator[int]:
+        yield 0
+        release.wait()  # until somebody waits for the next one, or nearly
+        made[0].close()
+        yield 1
+
+    def run() -> None:
+        made.append(lento.prefetch(loader()))
+        found.append(next(made[0]))
+        release.set()
+        found.extend(made[0])
+
+    assert ends(run, release)
+    assert found == [0]
 
 
 def test_several_threads_share_the_items() -> None:
