@@ -18,6 +18,30 @@ def _differentiable(leaf: Any) -> bool:
     return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in "fc"
 
 
+def _could_be_followed(leaf: Any) -> bool:
+    """Whether it is floating but no tensor: a number, or an array of another library."""
+    if isinstance(leaf, _core.Tensor):
+        return False
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "f")  # others than NumPy's have none
+    return isinstance(leaf, float | complex) or (hasattr(leaf, "dtype") and kind in "fc")
+
+
+def _check_arguments(caller: str, arguments: Sequence[Any], numbers: Sequence[int], named: bool) -> None:
+    """TypeError for an argument that would have no gradient at all, though one was asked for: each that was ``named``,
+    otherwise those that are floating."""
+    for number, argument in zip(numbers, arguments, strict=True):
+        leaves = tree.leaves(argument)
+        if any(map(_differentiable, leaves)):
+            continue
+        for leaf in [*filter(_could_be_followed, leaves), *(leaves if named else ())][:1]:
+            if isinstance(leaf, _core.Tensor):
+                raise TypeError(f"{caller}: argument {number} must be floating, not {leaf.dtype}")
+            raise TypeError(
+                f"{caller}: argument {number} has no floating tensor, but a {type(leaf).__name__}; make it one with "
+                "lento.asarray"
+            )
+
+
 class _Followed:
     """Arguments whose floating tensors are followed; everything else is passed as it is."""
 
@@ -67,7 +91,8 @@ def value_and_grad(
     """A function that gives the value of ``f`` and its gradient by the arguments ``argnums``.
 
     Arguments may be trees of tensors (tuples, lists, dicts, dataclasses, modules); the gradient has the same form, with
-    None for what has none. ``f`` gives a real scalar, or with ``has_aux`` a pair of it and anything else.
+    None for what has none. An argument of ``argnums`` without any floating tensor is a TypeError. ``f`` gives a real
+    scalar, or with ``has_aux`` a pair of it and anything else.
 
         >>> f = lambda w, x: ((w * x) ** 2).sum()
         >>> value, slope = lento.value_and_grad(f)(lento.asarray([1.0, 2.0]), lento.asarray([3.0, 1.0]))
@@ -78,6 +103,7 @@ def value_and_grad(
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         numbers = _argument_numbers(argnums, len(args))
+        _check_arguments("grad()", [args[i] for i in numbers], numbers, named=True)
         followed = _Followed([args[i] for i in numbers])
         try:
             given = list(args)
@@ -86,6 +112,9 @@ def value_and_grad(
             result = f(*given, **kwargs)
         finally:
             followed.differentiation.end()
+        if has_aux and not (isinstance(result, tuple | list) and len(result) == 2):
+            found = f"{len(result)} entries" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
+            raise TypeError(f"grad(): with has_aux the function must give a pair of a scalar and anything, not {found}")
         value = result[0] if has_aux else result
         _check_scalar(value)
         gradients = followed.gradients([value])
@@ -131,6 +160,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     >>> pull(lento.asarray([1.0, 10.0]))
     (tensor([ 2., 40.], dtype=float32),)
     """
+    _check_arguments("vjp()", args, range(len(args)), named=False)
     followed = _Followed(list(args))
     try:
         result = f(*followed.tree())
@@ -154,6 +184,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
     (tensor([1., 4.], dtype=float32), tensor([ 2., 40.], dtype=float32))
     """
+    _check_arguments("jvp()", primals, range(len(primals)), named=False)
     followed = _Followed(list(primals))
     try:
         result = f(*followed.tree())

@@ -216,6 +216,58 @@ def test_argnums() -> None:
         lento.grad(f, 2)(t(2), t(3))
 
 
+ALONE = [2.0, 1j, np.ones(2), np.float32(3), {"a": [np.ones(2), 1]}]
+
+
+@pytest.mark.parametrize("argument", ALONE, ids=["float", "complex", "array", "scalar", "tree"])
+def test_arguments_without_a_tensor_are_refused(argument: Any) -> None:
+    f = lambda x, y: y.sum()  # noqa: E731
+    words = r"argument 0 has no floating tensor, but a \w+; make it one with lento\.asarray"
+    for call in (
+        lambda: lento.grad(f)(argument, t(1)),
+        lambda: lento.value_and_grad(f, (1, -2))(argument, t(1)),
+        lambda: lento.vjp(f, argument, t(1)),
+        lambda: lento.jvp(f, (argument, t(1)), (argument, t(1))),
+    ):
+        with pytest.raises(TypeError, match=words):
+            call()
+    # Beside tensors they are constants; and nobody asked for a gradient by what is not named.
+    assert lento.grad(f, 1)(argument, t(1)).tolist() == [1]
+    assert lento.grad(lambda x: x[1].sum())((argument, t(1)))[1].tolist() == [1]
+
+
+def test_whole_numbers_have_no_gradient() -> None:
+    for argument in (3, "text", None, np.arange(2)):
+        with pytest.raises(TypeError, match="argument 0 has no floating tensor"):
+            lento.grad(lambda i, x: x.sum())(argument, t(1))
+    with pytest.raises(TypeError, match="argument 0 must be floating, not int64"):
+        lento.grad(lambda i, x: x.sum())(lento.asarray([1]), t(1))
+    # A place or a label is passed on: these take all arguments.
+    for place in (0, np.array([0]), lento.asarray([0])):
+        _, pull = lento.vjp(lambda x, i: x[i].sum(), t(1, 2), place)
+        gradient, nothing = pull(lento.asarray(np.float64(1)))
+        assert (gradient.tolist(), nothing) == ([1, 0], None)
+    # What has no parameters has a gradient without any.
+    assert lento.grad(lambda p, x: x.sum())({}, t(1)) == {}
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (lambda s: s, "not a Tensor"),
+        (lambda s: (s,), "not 1 entries"),
+        (lambda s: [s, 1, 2], "not 3 entries"),
+        (lambda s: {"value": s, "aux": 1}, "not a dict"),
+    ],
+    ids=["tensor", "one", "three", "dict"],
+)
+def test_has_aux_takes_exactly_a_pair(result: Any, words: str) -> None:
+    for transform in (lento.grad, lento.value_and_grad):
+        with pytest.raises(TypeError, match=rf"with has_aux the function must give a pair.*, {words}"):
+            transform(lambda x: result(x.reshape(1)), has_aux=True)(t(2))
+        assert transform(lambda x: [x.sum(), "aux"], has_aux=True)(t(2)) is not None
+
+
 def test_vjp_pulls_often_and_by_several_results() -> None:
     (y, _), pull = lento.vjp(lambda x: (x * x, x.sum()), t(1, 2))
     np.testing.assert_array_equal(y.numpy(), [1, 4])
