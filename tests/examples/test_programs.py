@@ -39,6 +39,7 @@ def test_program_runs(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+    assert "\033" not in done.stdout  # no terminal, no colours
     printed = " ".join(done.stdout.split())  # without the columns
     assert [text for text in expected if text not in printed] == []
 
@@ -50,3 +51,34 @@ def test_every_program_is_listed_and_run() -> None:
     table = (EXAMPLES / "README.md").read_text()
     files = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cpp")]
     assert [path.name for path in files if f"`{path.name}`" not in table] == []
+
+
+LEAVES_A_FAILURE = """
+import lento
+
+def test_it():
+    kept.append(lento.arange(5)[lento.asarray([9])])
+    lento.step()
+
+def test_next():
+    assert lento.ones(2).tolist() == [1, 1]
+
+kept = []
+"""
+
+
+def test_an_example_that_leaves_a_failure_behind_fails_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "examples"
+    folder.mkdir(parents=True)
+    (folder / "test_left.py").write_text(LEAVES_A_FAILURE)
+    (folder / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "2 passed, 1 error" in done.stdout
+    assert "ERROR tests/examples/test_left.py::test_it" in done.stdout
