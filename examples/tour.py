@@ -5,6 +5,7 @@ python examples/tour.py
 
 from __future__ import annotations
 
+import sys
 import time
 
 import lento
@@ -12,7 +13,7 @@ import numpy as np
 
 
 def title(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m")
+    print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}")
 
 
 def recording() -> None:
