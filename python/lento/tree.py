@@ -146,7 +146,9 @@ def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tre
 def _rebuild(tree: Any, values: Iterable[Any]) -> Any:
     node = _node(tree)
     if node is None:
-        return next(iter(values))
+        for value in values:
+            return value
+        raise ValueError("unflatten(): there are fewer values than leaves")
     children, rebuild = node
     return rebuild([_rebuild(child, values) for child in children])
 

@@ -106,3 +106,12 @@ def test_an_argument_is_named_once() -> None:
         with pytest.raises(ValueError, match=r"grad\(\): argnums \(.*\) names an argument twice"):
             lento.grad(lambda a, b: a * b, argnums)(x, x)
     assert [float(g) for g in lento.grad(lambda a, b: a * b * b, (1, 0))(x, x)] == [2, 1]
+
+
+def test_unflatten_needs_as_many_values_as_there_are_leaves() -> None:
+    form = {"a": 1, "b": [2, 3]}
+    assert lento.tree.unflatten(form, iter([4, 5, 6])) == {"a": 4, "b": [5, 6]}
+    with pytest.raises(ValueError, match="fewer values than leaves"):
+        lento.tree.unflatten(form, [4, 5])
+    with pytest.raises(ValueError, match="more values than leaves"):
+        lento.tree.unflatten(form, [4, 5, 6, 7])
