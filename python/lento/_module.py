@@ -85,17 +85,26 @@ class Module:
         for name, value in inner:
             yield from _inner_tensors(name, value, inside)
 
+    def _named_tensors(self) -> Iterator[tuple[str, _core.Tensor, bool]]:
+        """As ``_tensors``; raises where two have one name, as under the keys 1 and "1" of a dict."""
+        seen = set()
+        for name, tensor, trained in self._tensors():
+            if name in seen:
+                raise ValueError(f"{type(self).__name__}: two tensors would be named {name!r}")
+            seen.add(name)
+            yield name, tensor, trained
+
     def parameters(self) -> dict[str, _core.Tensor]:
         """The parameters by their dotted names, each once: a shared one by its first name."""
         first: dict[int, tuple[str, _core.Tensor]] = {}
-        for name, tensor, trained in self._tensors():
+        for name, tensor, trained in self._named_tensors():
             if trained:
                 first.setdefault(id(tensor), (name, tensor))
         return dict(first.values())
 
     def buffers(self) -> dict[str, _core.Tensor]:
         """The buffers by their dotted names."""
-        return {name: tensor for name, tensor, trained in self._tensors() if not trained}
+        return {name: tensor for name, tensor, trained in self._named_tensors() if not trained}
 
     def modules(self) -> Iterator[Module]:
         """This module and those inside, each once, outer ones first."""
@@ -138,7 +147,7 @@ class Module:
 
         While it is kept, the memory of its values cannot be reused by the updates.
         """
-        return {name: tensor.__copy__() for name, tensor, _ in self._tensors()}
+        return {name: tensor.__copy__() for name, tensor, _ in self._named_tensors()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """Gives parameters and buffers the values of ``state``: tensors, NumPy arrays or what else ``asarray`` takes.
@@ -146,7 +155,7 @@ class Module:
         Gives the names that are missing and those that are not known. With ``strict`` either is an error; a value of
         another shape, or that cannot be converted, always is. The error names all of them, and nothing is changed.
         """
-        here = {name: tensor for name, tensor, _ in self._tensors()}
+        here = {name: tensor for name, tensor, _ in self._named_tensors()}
         return load_into(f"{type(self).__name__}.load_state_dict()", here, state, strict)
 
     # --- looks ---
@@ -286,4 +295,4 @@ def _with_parameters(module: Module, values: list[Any]) -> Module:
     return copy
 
 
-tree.register(Module, lambda module: module.parameters().values(), _with_parameters)
+tree.register(Module, lambda module: module.parameters(), _with_parameters)

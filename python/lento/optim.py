@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from . import _core, tree
 from ._core import Tensor
-from ._module import Module, load_into
+from ._module import load_into
 from ._ops import clip, complex, imag, minimum, real, sign, sqrt, square, zeros_like
 
 __all__ = [
@@ -44,9 +44,15 @@ def _trainable(leaf: Any) -> bool:
 
 
 def _named(parameters: Any) -> dict[str, Tensor]:
-    if isinstance(parameters, Module):
-        return parameters.parameters()
-    return {str(i): leaf for i, leaf in enumerate(leaf for leaf in tree.leaves(parameters) if _trainable(leaf))}
+    """The tensors to train by the path that leads to them; one without a path is "0", as it is alone in a list."""
+    tree.leaves(parameters)  # raises for what contains itself
+    found: dict[str, Tensor] = {}
+    for name, leaf in tree._named_leaves(parameters):
+        if _trainable(leaf):
+            if name in found:
+                raise ValueError(f"two tensors to train would be named {name!r}")
+            found[name or "0"] = leaf
+    return found
 
 
 class Optimizer:

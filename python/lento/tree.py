@@ -7,21 +7,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _core
 
 __all__ = ["flatten", "leaves", "leaves_like", "map", "register", "unflatten"]
 
-_Children = Callable[[Any], Iterable[Any]]
+_Children = Callable[[Any], Iterable[Any] | Mapping[str, Any]]
 _Rebuild = Callable[[Any, list[Any]], Any]
 _registered: dict[type, tuple[_Children, _Rebuild]] = {}
 
 
 def register(kind: type, children: _Children, rebuild: _Rebuild) -> None:
-    """Make objects of a class nodes of trees: ``children(object)`` lists its children, and
-    ``rebuild(object, children)`` makes one like it with other children."""
+    """Make objects of a class nodes of trees: ``children(object)`` lists its children, or gives a dict of them by
+    name, and ``rebuild(object, children)`` makes one like it with other children."""
     _registered[kind] = (children, rebuild)
 
 
@@ -88,14 +88,19 @@ def _like(old: Any, items: list[Any]) -> Any:
     return _dict_like(old, items) if isinstance(old, dict) else _dataclass_like(old, _fields(old), items)
 
 
+def _registered_kind(tree: Any) -> type | None:
+    return next((kind for kind in type(tree).__mro__ if kind in _registered), None)
+
+
 def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of a node and what rebuilds it; None for a leaf."""
     if isinstance(tree, _core.Tensor) or tree is None:
         return None
-    kind = next((kind for kind in type(tree).__mro__ if kind in _registered), None)
+    kind = _registered_kind(tree)
     if kind is not None:
         children, rebuild = _registered[kind]
-        return list(children(tree)), lambda items: rebuild(tree, items)
+        found = children(tree)
+        return list(found.values() if isinstance(found, Mapping) else found), lambda items: rebuild(tree, items)
     named = _named_children(tree)
     if named is None:
         return None
@@ -119,6 +124,22 @@ def leaves(tree: Any) -> list[Any]:
     found: list[Any] = []
     _leaves(tree, found, ())
     return found
+
+
+def _named_leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree that does not contain itself, each named by the keys, fields and positions on the way."""
+    node = _node(tree)
+    if node is None:
+        yield ".".join(path), tree
+        return
+    kind = _registered_kind(tree)
+    if kind is None:
+        named = _named_children(tree) or []
+    else:
+        found = _registered[kind][0](tree)
+        named = list(found.items() if isinstance(found, Mapping) else enumerate(node[0]))
+    for key, child in named:
+        yield from _named_leaves(child, (*path, str(key)))
 
 
 def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tree") -> list[Any]:

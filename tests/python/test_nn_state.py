@@ -267,3 +267,23 @@ def test_to_keeps_what_is_shared_and_what_is_not_floating() -> None:
 def test_no_parts_at_all_are_refused(make: Any) -> None:
     with pytest.raises(ValueError, match=r"(Conv.d|GroupNorm|MultiHeadAttention)\(\): 4 .* do not come out even"):
         make()
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        lambda: {1: lento.ones(2), "1": lento.zeros(2)},
+        lambda: {1: nn.Linear(2, 2), "1": nn.Linear(2, 2)},
+        lambda: {1: lento.arange(2), "1": lento.arange(2)},
+    ],
+)
+def test_two_tensors_of_one_name_are_refused(held: Any) -> None:
+    module = nn.Module()
+    module.layers = held()  # type: ignore[attr-defined]
+    for read in (
+        lambda: (module.parameters(), module.buffers()),
+        module.state_dict,
+        lambda: module.load_state_dict({}),
+    ):
+        with pytest.raises(ValueError, match=r"Module: two tensors would be named 'layers\.1"):
+            read()
