@@ -13,8 +13,9 @@ steps are numbers of the plan: changing them compiles nothing.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from . import _core, tree
 from ._core import Tensor
@@ -81,8 +82,12 @@ class Optimizer:
 
     def step(self, gradients: Any) -> None:
         """Updates the parameters with gradients of the same form."""
+        now = tree.leaves(self._form)
+        trained = [leaf for leaf in now if _trainable(leaf)]
+        if len(trained) != len(self.parameters) or any(map(operator.is_not, trained, self.parameters.values())):
+            self._refuse_other_tensors()
         leaves = tree.leaves_like(self._form, gradients, f"{type(self).__name__}.step(): what is given as gradients")
-        given = [g for p, g in zip(tree.leaves(self._form), leaves, strict=True) if _trainable(p)]
+        given = [g for p, g in zip(now, leaves, strict=True) if _trainable(p)]
         for (name, p), g in zip(self.parameters.items(), given, strict=True):
             if not isinstance(g, Tensor):
                 raise TypeError(f"{type(self).__name__}.step(): the gradient of {name} is {g!r} instead of a tensor")
@@ -94,6 +99,14 @@ class Optimizer:
         self.step_count += 1
         for (name, p), g in zip(self.parameters.items(), given, strict=True):
             self._update(p, g, lr, *(self.state[kept][name] for kept in self.kept))
+
+    def _refuse_other_tensors(self) -> NoReturn:
+        now = _named(self._form)
+        names = [name for name in {**self.parameters, **now} if self.parameters.get(name) is not now.get(name)]
+        raise ValueError(
+            f"{type(self).__name__}.step(): {', '.join(names[:3]) or 'the order'} is not as it was when the optimizer "
+            "was made: a tensor was replaced, added or taken away; make a new optimizer"
+        )
 
     def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
         raise NotImplementedError

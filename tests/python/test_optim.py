@@ -155,6 +155,47 @@ def test_adam_takes_the_parts_of_complex_numbers_as_two() -> None:
     np.testing.assert_array_equal(p.numpy(), parts.numpy()[:, 0] + 1j * parts.numpy()[:, 1])
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda m: setattr(m[0], "weight", lento.zeros((16, 12))), "0.weight"),
+        (lambda m: setattr(m[3], "extra", lento.zeros(2)), "3.extra"),
+        (lambda m: setattr(m[3], "bias", None), "3.bias"),
+        (lambda m: m.to("float64"), "0.weight, 0.bias, 3.weight"),
+    ],
+)
+def test_a_model_with_other_tensors_needs_a_new_optimizer(change: Callable[[Any], None], name: str) -> None:
+    model = mlp()
+    optimizer = optim.Adam(model)
+    change(model)
+    x, y = batch(4)
+    gradients = lento.grad(loss)(model, x.astype(model[0].weight.dtype), y)
+    before = {key: p.tolist() for key, p in model.parameters().items()}
+    with pytest.raises(ValueError, match=rf"Adam.step\(\): {name} is not as it was .* make a new optimizer"):
+        optimizer.step(gradients)
+    assert {key: p.tolist() for key, p in model.parameters().items()} == before
+    assert optimizer.step_count == 0
+    optim.Adam(model).step(gradients)
+
+
+def test_a_dict_with_another_tensor_needs_a_new_optimizer() -> None:
+    parameters = {"w": lento.ones(2), "n": 3}
+    optimizer = optim.SGD(parameters, 0.1)
+    parameters["w"] = parameters["w"] * 2
+    with pytest.raises(ValueError, match=r"SGD.step\(\): w is not as it was"):
+        optimizer.step({"w": lento.ones(2), "n": None})
+
+
+def test_changes_in_place_and_loading_keep_the_optimizer() -> None:
+    model = mlp()
+    optimizer = optim.Adam(model)
+    model[0].weight *= 2
+    model[0].bias[0] = 1.0
+    model.load_state_dict(mlp().state_dict())
+    train(model, optimizer)
+    assert optimizer.step_count == 1
+
+
 # --- one plan ---
 
 
