@@ -11,8 +11,8 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping
-from typing import IO, Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, TypeAlias, TypeVar
 
 from . import _core, _npy, _pickle, errors
 
@@ -61,6 +61,8 @@ def save(
     if end == ".npy":
         if isinstance(tensors, Mapping):
             raise TypeError("save(): a .npy file holds one tensor; use .npz or .safetensors for a dict")
+        if metadata:
+            raise errors.ValueError("save(): only .safetensors files hold metadata")
         tensor = _core.asarray(tensors)
         _npy.header("", tensor)
         with _replacing(name) as file:
@@ -85,17 +87,34 @@ def save(
 def load(path: str | os.PathLike[str], prefix: str = "") -> Any:
     """The tensors of a file that :func:`save` or another program wrote, by name; of a ``.npy`` file the tensor.
 
-    With a prefix only the names that begin with it, without it. Raises FileError for what is missing or malformed.
+    With a prefix only the names that begin with it, without it; there has to be one. Raises FileError for what is
+    missing or malformed.
     """
     name = os.fspath(path)
     end = os.path.splitext(name)[1]
-    if end == ".safetensors":
-        return _load_safetensors(name, prefix)
-    if end not in (".npz", ".npy"):
+    if end not in (".safetensors", ".npz", ".npy"):
         raise errors.ValueError(f"load(): the path must end with .safetensors, .npz or .npy, not {name!r}")
+    if end == ".npy":
+        if prefix:
+            raise errors.ValueError(f"load(): the tensor of a .npy file has no name that could begin with {prefix!r}")
+        return _load_numpy(name, _npy.read)
+    if end == ".safetensors":
+        found, names = _load_safetensors(name, prefix)
+    else:
+        found, names = _load_numpy(name, lambda file: _npy.read_all(file, prefix))
+    if prefix and not found:
+        some = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        raise errors.ValueError(f"load(): {name}: no name begins with {prefix!r}; there are {some or 'none'}")
+    return found
+
+
+_Read = TypeVar("_Read")
+
+
+def _load_numpy(name: str, read: Callable[[IO[bytes]], _Read]) -> _Read:
     try:
         with open(name, "rb") as file:
-            return _npy.read(file) if end == ".npy" else dict(_npy.read_all(file, prefix))
+            return read(file)
     except (ImportError, MemoryError):
         raise
     except OSError as error:
@@ -192,7 +211,8 @@ def _save_safetensors(name: str, tensors: dict[str, _core.Tensor], metadata: Map
             file.write(tensor.tobytes())
 
 
-def _load_safetensors(name: str, prefix: str) -> dict[str, _core.Tensor]:
+def _load_safetensors(name: str, prefix: str) -> tuple[dict[str, _core.Tensor], list[str]]:
+    """The tensors whose names begin with the prefix, and all names."""
     with _opened("load()", name) as file:
         start, _, entries = _read_header(file)
         found = {}
@@ -205,7 +225,7 @@ def _load_safetensors(name: str, prefix: str) -> dict[str, _core.Tensor]:
                 if dtype == "bool" and content.translate(None, b"\0\1"):
                     raise _Malformed(f"{key!r} has bytes that are neither false nor true")
                 found[key[len(prefix) :]] = _pickle.tensor(dtype, shape, content)
-        return found
+        return found, list(entries)
 
 
 class _Malformed(Exception):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import IO, Any
 
 from . import _core, errors
@@ -60,19 +60,24 @@ def read(file: IO[bytes]) -> _core.Tensor:
     return _core.asarray(numpy.lib.format.read_array(file, allow_pickle=False))
 
 
-def read_all(file: IO[bytes], prefix: str) -> Iterator[tuple[str, _core.Tensor]]:
-    """Not by numpy.load, for which an array "a.npy" is the array "a" where there are both."""
+def read_all(file: IO[bytes], prefix: str) -> tuple[dict[str, _core.Tensor], list[str]]:
+    """The arrays whose names begin with the prefix, without it, and all names.
+
+    Not by numpy.load, for which an array "a.npy" is the array "a" where there are both.
+    """
     import zipfile
 
-    seen = set()
+    found = {}
+    names: dict[str, None] = {}
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(_END):
                 raise ValueError(f"{info.filename!r} is no {_END} file")
             name = info.filename[: -len(_END)]
-            if name in seen:
+            if name in names:
                 raise ValueError(f"{name!r} is there twice")
-            seen.add(name)
+            names[name] = None
             if name.startswith(prefix):
                 with archive.open(info) as entry:
-                    yield name[len(prefix) :], read(entry)
+                    found[name[len(prefix) :]] = read(entry)
+    return found, list(names)

@@ -71,6 +71,29 @@ def test_dicts_inside_have_dotted_names_and_prefixes_pick_them(path: Path) -> No
     assert set(lento.load(path, "model.")) == {"a.b", "c"}
 
 
+@pytest.mark.parametrize("end", [".safetensors", ".npz"])
+def test_a_prefix_that_no_name_has_is_an_error_that_names_some(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"w{end}"
+    lento.save(path, {"model": {str(i): lento.ones(1) for i in range(6)}})
+    with pytest.raises(lento.errors.ValueError, match=r"no name begins with 'modle\.'; there are 'model\.0', .*, …"):
+        lento.load(path, "modle.")
+    lento.save(path, {})
+    assert lento.load(path) == {}
+    with pytest.raises(lento.errors.ValueError, match=r"no name begins with 'model\.'; there are none"):
+        lento.load(path, "model.")
+
+
+def test_a_npy_file_has_neither_names_nor_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "w.npy"
+    with pytest.raises(lento.errors.ValueError, match=r"save\(\): only .safetensors files hold metadata"):
+        lento.save(path, lento.ones(2), metadata={"step": "1"})
+    assert not path.exists()
+    lento.save(path, lento.ones(2))
+    with pytest.raises(lento.errors.ValueError, match=r"load\(\): the tensor of a .npy file has no name"):
+        lento.load(path, prefix="model.")
+    assert lento.load(path).tolist() == [1, 1]
+
+
 def test_a_file_without_tensors(path: Path) -> None:
     lento.save(path, {})
     assert lento.load(path) == {}
