@@ -17,7 +17,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
-from . import _core, tree
+from . import _core, errors, tree
 from ._core import Tensor
 from ._module import load_into
 from ._ops import clip, complex, imag, minimum, real, sign, sqrt, square, zeros_like
@@ -64,6 +64,8 @@ class Optimizer:
     kept: tuple[str, ...] = ()
 
     def __init__(self, parameters: Any, lr: float | Schedule) -> None:
+        if not callable(lr):
+            self._check_not_negative(lr=lr)
         self._form = parameters
         self.parameters = _named(parameters)
         if not self.parameters:
@@ -75,6 +77,15 @@ class Optimizer:
         self.state: dict[str, dict[str, Tensor]] = {
             kept: {name: zeros_like(p) for name, p in self.parameters.items()} for kept in self.kept
         }
+
+    def _check_not_negative(self, **settings: float) -> None:
+        for name, value in settings.items():
+            if not value >= 0:
+                raise ValueError(f"{type(self).__name__}(): {name} is {value}, which is less than 0 or no number")
+
+    def _check_betas(self, betas: tuple[float, float]) -> None:
+        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"{type(self).__name__}(): betas are two numbers from 0 to less than 1, not {betas}")
 
     def learning_rate(self) -> float:
         """What the next step uses."""
@@ -94,6 +105,10 @@ class Optimizer:
             if g.shape != p.shape:
                 raise ValueError(
                     f"{type(self).__name__}.step(): {name} has shape {p.shape}, but its gradient {g.shape}"
+                )
+            if g.dtype.kind == "c" and p.dtype.kind != "c":
+                raise errors.DTypeError(
+                    f"{type(self).__name__}.step(): {name} is {p.dtype}, but its gradient {g.dtype}"
                 )
         lr = self.learning_rate()
         self.step_count += 1
@@ -145,6 +160,7 @@ class SGD(Optimizer):
     ) -> None:
         if nesterov and not momentum:
             raise ValueError("SGD(): nesterov needs a momentum")
+        self._check_not_negative(momentum=momentum, weight_decay=weight_decay)
         self.kept = ("momentum_buffer",) if momentum else ()
         super().__init__(parameters, lr)
         self.momentum = momentum
@@ -174,6 +190,8 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
+        self._check_betas(betas)
+        self._check_not_negative(eps=eps, weight_decay=weight_decay)
         super().__init__(parameters, lr)
         self.betas = betas
         self.eps = eps
@@ -235,6 +253,8 @@ class Lion(Optimizer):
         betas: tuple[float, float] = (0.9, 0.99),
         weight_decay: float = 0.0,
     ) -> None:
+        self._check_betas(betas)
+        self._check_not_negative(weight_decay=weight_decay)
         super().__init__(parameters, lr)
         self.betas = betas
         self.weight_decay = weight_decay

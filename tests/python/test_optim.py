@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,33 @@ def test_what_does_not_fit_is_an_error() -> None:
         optim.SGD([w], 0.1).step([w, w])
     with pytest.raises(ValueError, match=r"SGD.step\(\): 0 has shape \(2,\), but its gradient \(3,\)"):
         optim.SGD([w], 0.1).step([lento.ones(3)])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda w: optim.SGD(w, -0.1), "SGD(): lr is -0.1, which is less than 0"),
+        (lambda w: optim.Lion(w, math.nan), "Lion(): lr is nan, which is less than 0 or no number"),
+        (lambda w: optim.SGD(w, 0.1, momentum=-1.0), "SGD(): momentum is -1.0"),
+        (lambda w: optim.AdamW(w, weight_decay=-1.0), "AdamW(): weight_decay is -1.0"),
+        (lambda w: optim.Adam(w, eps=-1e-8), "Adam(): eps is -1e-08"),
+        (lambda w: optim.Adam(w, betas=(0.9, 1.0)), "Adam(): betas are two numbers from 0 to less than 1"),
+        (lambda w: optim.Lion(w, betas=(-0.1, 0.9)), "Lion(): betas are two numbers"),
+    ],
+)
+def test_settings_out_of_range_are_refused(make: Callable[[Any], optim.Optimizer], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make(lento.ones(2))
+
+
+def test_a_gradient_that_does_not_fit_changes_no_parameter() -> None:
+    parameters = {"a": lento.ones(2), "b": lento.ones(2)}
+    optimizer = optim.Adam(parameters)
+    gradients = {"a": lento.ones(2), "b": lento.ones(2, dtype=lento.complex64)}
+    with pytest.raises(lento.errors.DTypeError, match=r"Adam.step\(\): b is float32, but its gradient complex64"):
+        optimizer.step(gradients)
+    assert optimizer.step_count == 0
+    assert [parameters["a"].tolist(), optimizer.state["exp_avg"]["a"].tolist()] == [[1, 1], [0, 0]]
 
 
 def test_schedules() -> None:
