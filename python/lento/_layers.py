@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _core, _nn, _random
@@ -44,6 +44,18 @@ def check_parts(caller: str, what: str, count: int, parts: int, kind: str) -> No
         raise ValueError(f"{caller}(): {count} {what} in {parts} {kind} do not come out even")
 
 
+def check_sizes(caller: str, least: int = 1, **sizes: int) -> None:
+    """Each of the settings must be ``least`` or more."""
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(f"{caller}(): {name} is {size}, which is less than {least}")
+
+
+def check_choice(caller: str, what: str, given: str, choices: Sequence[str]) -> None:
+    if given not in choices:
+        raise ValueError(f"{caller}(): {what} is one of {', '.join(map(repr, choices))}, not {given!r}")
+
+
 class Linear(Module):
     """``x @ weight.T + bias``, with ``weight`` of shape (out_features, in_features).
 
@@ -54,6 +66,7 @@ class Linear(Module):
     bias: Tensor | None
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: DTypeLike = None) -> None:
+        check_sizes("Linear", 0, in_features=in_features, out_features=out_features)
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         self.weight = uniform((out_features, in_features), bound, dtype)
         self.bias = uniform((out_features,), bound, dtype) if bias else None
@@ -82,9 +95,13 @@ class _Conv(Module):
         bias: bool = True,
         dtype: DTypeLike = None,
     ) -> None:
+        caller = type(self).__name__
         kernel = (kernel_size,) * self.axes if isinstance(kernel_size, int) else tuple(kernel_size)
+        if len(kernel) != self.axes:
+            raise ValueError(f"{caller}(): kernel_size {kernel} has {len(kernel)} numbers, not {self.axes}")
+        check_sizes(caller, in_channels=in_channels, out_channels=out_channels, kernel_size=min(kernel))
         for channels in (in_channels, out_channels):
-            check_parts(type(self).__name__, "channels", channels, groups, "groups")
+            check_parts(caller, "channels", channels, groups, "groups")
         bound = 1 / math.sqrt(in_channels // groups * math.prod(kernel))
         self.weight = uniform((out_channels, in_channels // groups, *kernel), bound, dtype)
         self.bias = uniform((out_channels,), bound, dtype) if bias else None
@@ -226,11 +243,11 @@ class BatchNorm(Module):
             return _nn.batch_norm(
                 x, self.running_mean, self.running_var, self.weight, self.bias, training=False, eps=self.eps
             )
-        self.num_batches_tracked += 1
         momentum = 1.0 if self.momentum is None else self.momentum
         y, mean, var = _nn.batch_norm_train(
             x, self.running_mean, self.running_var, self.weight, self.bias, momentum, self.eps
         )
+        self.num_batches_tracked += 1  # only now: an input that is refused is no batch
         if self.momentum is None:
             # How many batches there were is a tensor, so that no plan depends on it.
             share = 1 / self.num_batches_tracked.astype(mean.dtype)
@@ -302,9 +319,12 @@ class Sequential(Module):
     )
     """
 
-    def __init__(self, *steps: Callable[..., Any]) -> None:
+    def __init__(self, *steps: Any) -> None:
         # As attributes, not as a list: the names of a state dict are then PyTorch's.
         for i, step in enumerate(steps):
+            if not callable(step):
+                hint = "; steps are given one by one, as in Sequential(*steps)" if isinstance(step, Iterable) else ""
+                raise TypeError(f"Sequential(): step {i} is a {type(step).__name__}, which cannot be called{hint}")
             setattr(self, str(i), step)
 
     def _steps(self) -> list[Callable[..., Any]]:
@@ -343,6 +363,7 @@ class GELU(Module):
     """``gelu`` as a module."""
 
     def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
+        check_choice("GELU", "approximate", approximate, ("none", "tanh"))
         self.approximate = approximate
 
     def forward(self, x: Tensor) -> Tensor:

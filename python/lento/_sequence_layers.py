@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from . import _nn
+from . import _nn, errors
 from ._core import Tensor
-from ._layers import Dropout, DTypeLike, LayerNorm, Linear, check_parts, uniform
+from ._layers import Dropout, DTypeLike, LayerNorm, Linear, check_choice, check_parts, check_sizes, uniform
 from ._module import Module
 from ._ops import concat, sigmoid, stack, tanh, zeros
 
 __all__ = ["GRU", "LSTM", "MultiHeadAttention", "TransformerEncoderLayer"]
+
+
+def check_input(caller: str, x: Tensor, axes: tuple[str, str], size: int) -> None:
+    """An input has these two axes and one of ``size`` features."""
+    if x.ndim != 3 or x.shape[2] != size:
+        raise errors.ShapeError(f"{caller}(): an input has shape ({axes[0]}, {axes[1]}, {size}), not {x.shape}")
 
 
 class MultiHeadAttention(Module):
@@ -26,8 +32,9 @@ class MultiHeadAttention(Module):
     in_proj_bias: Tensor | None
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, dtype: DTypeLike = None
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *, dtype: DTypeLike = None
     ) -> None:
+        check_sizes("MultiHeadAttention", embed_dim=embed_dim)
         check_parts("MultiHeadAttention", "features", embed_dim, num_heads, "heads")
         self.num_heads = num_heads
         self.dropout = dropout
@@ -42,10 +49,14 @@ class MultiHeadAttention(Module):
         query: Tensor,
         key: Tensor | None = None,
         value: Tensor | None = None,
+        *,
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        size = query.shape[-1]
+        size = self.in_proj_weight.shape[1]
+        for x in (query, key, value):
+            if x is not None:
+                check_input("MultiHeadAttention", x, ("batch", "length"), size)
         if key is None and value is None:
             whole = _nn.linear(query, self.in_proj_weight, self.in_proj_bias)
             q, k, v = (whole[..., i * size : (i + 1) * size] for i in range(3))
@@ -89,11 +100,14 @@ class TransformerEncoderLayer(Module):
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
         activation: Literal["relu", "gelu", "silu"] = "relu",
+        *,
         norm_first: bool = False,
         bias: bool = True,
         dtype: DTypeLike = None,
     ) -> None:
-        self.self_attn = MultiHeadAttention(d_model, nhead, dropout, bias, dtype)
+        check_choice("TransformerEncoderLayer", "activation", activation, ("relu", "gelu", "silu"))
+        check_sizes("TransformerEncoderLayer", d_model=d_model, dim_feedforward=dim_feedforward)
+        self.self_attn = MultiHeadAttention(d_model, nhead, dropout, bias, dtype=dtype)
         self.linear1 = Linear(d_model, dim_feedforward, bias, dtype)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, dtype)
@@ -104,7 +118,7 @@ class TransformerEncoderLayer(Module):
         self.activation = activation
         self.norm_first = norm_first
 
-    def forward(self, x: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    def forward(self, x: Tensor, attn_mask: Tensor | None = None, *, is_causal: bool = False) -> Tensor:
         def attend(x: Tensor) -> Tensor:
             y: Tensor = self.dropout1(self.self_attn(x, attn_mask=attn_mask, is_causal=is_causal))
             return y
@@ -132,9 +146,11 @@ class _Recurrent(Module):
         num_layers: int = 1,
         bias: bool = True,
         batch_first: bool = False,
+        *,
         bidirectional: bool = False,
         dtype: DTypeLike = None,
     ) -> None:
+        check_sizes(type(self).__name__, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
         self.hidden_size = hidden_size
         self.num_layers = num_layers
         self.batch_first = batch_first
@@ -160,9 +176,21 @@ class _Recurrent(Module):
 
     def _run(self, x: Tensor, states: tuple[Tensor, ...] | None, count: int) -> tuple[Tensor, list[Tensor]]:
         """The outputs, and the last of each of the ``count`` states: (layers * directions, batch, hidden_size)."""
+        caller = type(self).__name__
+        axes = ("batch", "length") if self.batch_first else ("length", "batch")
+        check_input(caller, x, axes, getattr(self, "weight_ih_l0").shape[1])  # noqa: B009 (a name made by setattr)
         if self.batch_first:
             x = x.permute_dims((1, 0, 2))
         length, batch, _ = x.shape
+        if length == 0:
+            raise errors.ShapeError(f"{caller}(): the input has length 0")
+        if states is not None:
+            needed = (self.num_layers * len(self._directions()), batch, self.hidden_size)
+            if len(states) != count or not all(isinstance(each, Tensor) for each in states):
+                raise TypeError(f"{caller}(): the state is {'a tensor' if count == 1 else 'a pair of tensors'}")
+            for each in states:
+                if each.shape != needed:
+                    raise errors.ShapeError(f"{caller}(): a state has shape {needed}, not {each.shape}")
         last: list[tuple[Tensor, ...]] = []
         for layer in range(self.num_layers):
             columns = []

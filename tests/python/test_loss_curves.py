@@ -25,7 +25,7 @@ class GPT(nn.Module):
     def __init__(self, tokens: int, length: int, width: int) -> None:
         self.token = nn.Embedding(tokens, width)
         self.position = nn.Embedding(length, width)
-        self.blocks = [nn.TransformerEncoderLayer(width, 2, 4 * width, 0.0, "gelu", True) for _ in range(2)]
+        self.blocks = [nn.TransformerEncoderLayer(width, 2, 4 * width, 0.0, "gelu", norm_first=True) for _ in range(2)]
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, tokens, bias=False)
 

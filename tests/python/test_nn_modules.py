@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -302,6 +303,71 @@ def test_wrong_settings_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"come out even|probability"):
             make()
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: nn.Linear(-1, 2), "Linear(): in_features is -1, which is less than 0"),
+        (lambda: nn.Conv2d(0, 2, 3), "Conv2d(): in_channels is 0, which is less than 1"),
+        (lambda: nn.Conv2d(2, 2, (3, 0)), "Conv2d(): kernel_size is 0"),
+        (lambda: nn.Conv2d(2, 2, (3,)), "Conv2d(): kernel_size (3,) has 1 numbers, not 2"),
+        (lambda: nn.Conv1d(2, 2, (3, 3)), "Conv1d(): kernel_size (3, 3) has 2 numbers, not 1"),
+        (lambda: nn.GRU(3, 0), "GRU(): hidden_size is 0"),
+        (lambda: nn.LSTM(3, 4, 0), "LSTM(): num_layers is 0"),
+        (lambda: nn.MultiHeadAttention(-4, 2), "MultiHeadAttention(): embed_dim is -4"),
+        (
+            lambda: nn.TransformerEncoderLayer(4, 2, activation="tahn"),  # type: ignore[arg-type]
+            "TransformerEncoderLayer(): activation is one of 'relu', 'gelu', 'silu', not 'tahn'",
+        ),
+        (lambda: nn.GELU("tahn"), "GELU(): approximate is one of 'none', 'tanh', not 'tahn'"),  # type: ignore[arg-type]
+        (lambda: nn.GRU(3, 4)(lento.ones((5, 3))), "GRU(): an input has shape (length, batch, 3), not (5, 3)"),
+        (
+            lambda: nn.LSTM(3, 4, batch_first=True)(lento.ones((5, 2, 4))),
+            "LSTM(): an input has shape (batch, length, 3), not (5, 2, 4)",
+        ),
+        (lambda: nn.GRU(3, 4)(lento.ones((0, 2, 3))), "GRU(): the input has length 0"),
+        (
+            lambda: nn.GRU(3, 4, 2)(lento.ones((5, 2, 3)), lento.ones((2, 4))),
+            "GRU(): a state has shape (2, 2, 4), not (2, 4)",
+        ),
+        (
+            lambda: nn.MultiHeadAttention(4, 2)(lento.ones((3, 4))),
+            "MultiHeadAttention(): an input has shape (batch, length, 4), not (3, 4)",
+        ),
+    ],
+)
+def test_wrong_sizes_and_inputs_are_named(run: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run()
+
+
+def test_a_list_of_steps_and_a_state_that_is_no_pair_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"Sequential\(\): step 0 is a list, .*Sequential\(\*steps\)"):
+        nn.Sequential([nn.ReLU()])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"LSTM\(\): the state is a pair of tensors"):
+        nn.LSTM(3, 4)(lento.ones((5, 2, 3)), lento.ones((1, 2, 4)))
+
+
+def test_arguments_whose_place_is_another_in_torch_are_given_by_name() -> None:
+    x = lento.ones((1, 5, 4))
+    for run in (
+        lambda: nn.GRU(4, 4, 1, True, True, True),  # type: ignore[misc]
+        lambda: nn.LSTM(4, 4, 1, True, True, 0.5),  # type: ignore[misc, arg-type]
+        lambda: nn.TransformerEncoderLayer(4, 2, 8, 0.0, "relu", 1e-5),  # type: ignore[misc, arg-type]
+        lambda: nn.MultiHeadAttention(4, 2, 0.0, True, False),  # type: ignore[misc, arg-type]
+        lambda: nn.MultiHeadAttention(4, 2)(x, x, x, None),
+        lambda: nn.TransformerEncoderLayer(4, 2, 8)(x, None, None),
+    ):
+        with pytest.raises(TypeError, match="positional arguments"):
+            run()
+
+
+def test_batch_norm_does_not_count_what_it_refuses() -> None:
+    norm = nn.BatchNorm(3)
+    with pytest.raises(lento.errors.ShapeError):
+        norm(lento.ones((2, 4)))
+    assert int(norm.num_batches_tracked) == 0
 
 
 # --- beside torch, with torch's weights ---
