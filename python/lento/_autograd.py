@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _core, tree
 from ._core import stop_gradient as stop_gradient
+from ._module import Module, modules_in
 
 detach = stop_gradient  # its name elsewhere
 
@@ -231,41 +232,64 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
     back, with the same random numbers of the default generator.
 
+    Of a module it is a module with the same tensors under the same names, which may stand in its place.
+
     >>> block = lento.checkpoint(lambda x: lento.tanh(lento.tanh(x)))
     >>> lento.grad(lambda x: block(x).sum())(lento.zeros(2))
     tensor([1., 1.], dtype=float32)
+    >>> list(lento.nn.Sequential(lento.checkpoint(lento.nn.Linear(2, 3))).parameters())
+    ['0.weight', '0.bias']
     """
+    if isinstance(f, Module):
+        return _Checkpointed(f)
 
-    def recomputed(*args: Any) -> Any:
-        called = [f, *args]  # a module is a tree too: its parameters are inputs
-        leaves = tree.leaves(called)
-        where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
-        before = _Surroundings(called)
-        shape: Any = None
-
-        def run(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
-            nonlocal shape
-            values = list(leaves)
-            for i, tensor in zip(where, inputs, strict=True):
-                values[i] = tensor
-            function, *arguments = tree.unflatten(called, values)
-            shape = function(*arguments)
-            return tree.leaves(shape)
-
-        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
-            if shape is None:
-                return run(inputs)
-            now = _Surroundings(called)
-            before.restore()
-            try:
-                return run(inputs)
-            finally:
-                now.restore()
-
-        outputs = _core._checkpoint(flat, [leaves[i] for i in where])
-        return tree.unflatten(shape, outputs)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        return _recomputed(f, *args, **kwargs)
 
     return functools.update_wrapper(recomputed, f, updated=())
+
+
+class _Checkpointed(Module):
+    """A module that is computed again on the way back; its tensors have the names they have without it."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return _recomputed(self.module, *args, **kwargs)
+
+    def _tensors(self, prefix: str = "", inside: tuple[int, ...] = ()) -> Iterator[tuple[str, _core.Tensor, bool]]:
+        return self.module._tensors(prefix, inside)
+
+
+def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    called = [f, args, kwargs]  # a module is a tree too: its parameters are inputs
+    leaves = tree.leaves(called)
+    where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
+    before = _Surroundings(called)
+    shape: Any = None
+
+    def run(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+        nonlocal shape
+        values = list(leaves)
+        for i, tensor in zip(where, inputs, strict=True):
+            values[i] = tensor
+        function, arguments, named = tree.unflatten(called, values)
+        shape = function(*arguments, **named)
+        return tree.leaves(shape)
+
+    def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+        if shape is None:
+            return run(inputs)
+        now = _Surroundings(called)
+        before.restore()
+        try:
+            return run(inputs)
+        finally:
+            now.restore()
+
+    outputs = _core._checkpoint(flat, [leaves[i] for i in where])
+    return tree.unflatten(shape, outputs)
 
 
 class _Surroundings:
@@ -273,8 +297,6 @@ class _Surroundings:
     the same numbers and leave the buffers as the first time did."""
 
     def __init__(self, called: Sequence[Any]) -> None:
-        from ._module import modules_in
-
         self.random = _core.default_generator().state
         inside = {id(buffer): buffer for module in modules_in(called, set()) for buffer in module.buffers().values()}
         self.buffers = [(buffer, buffer.__copy__()) for buffer in inside.values()]

@@ -222,6 +222,49 @@ def test_a_checkpointed_module_has_the_same_gradients_buffers_and_random_numbers
     assert results(lento.checkpoint) == results(lambda block: block)
 
 
+def test_a_checkpointed_module_stands_in_the_place_of_the_module() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            self.norm, self.dropout, self.scale = nn.BatchNorm(3), nn.Dropout(0.5), lento.ones(3)
+
+        def forward(self, x: lento.Tensor, *, factor: float = 1.0) -> Any:
+            return self.dropout(self.norm(x)) * self.scale * factor
+
+    def built(wrap: Callable[[Any], Any]) -> nn.Sequential:
+        lento.random.seed(1)
+        return nn.Sequential(wrap(nn.Linear(3, 3)), wrap(Scaled()), nn.Linear(3, 2))
+
+    plain, model = built(lambda module: module), built(lento.checkpoint)
+    assert list(model.parameters()) == list(plain.parameters())
+    assert list(model.state_dict()) == list(plain.state_dict())
+    x = lento.asarray(array(8, 3))
+    for each in (plain, model):
+        lento.random.seed(2)
+        optimizer = lento.optim.Adam(each, lr=0.1)
+        for _ in range(3):
+            optimizer.step(lento.grad(lambda m: (m(x) ** 2).sum())(each))
+    for name, tensor in plain.state_dict().items():
+        assert model.state_dict()[name].tobytes() == tensor.tobytes(), name
+    assert not any(module.training for module in model.eval().modules())
+    assert (model(x) == plain.eval()(x)).all()
+    assert (model[1](x, factor=2.0) == plain[1](x, factor=2.0)).all()
+    assert built(lento.checkpoint).load_state_dict(plain.state_dict()) == ([], [])
+    assert model.to("float64").parameters()["1.scale"].dtype == lento.float64
+
+
+def test_a_method_may_be_checkpointed() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            self.weight = lento.asarray([2.0])
+
+        @lento.checkpoint
+        def forward(self, x: lento.Tensor) -> Any:
+            return lento.sin(x * self.weight).sum()
+
+    x = lento.asarray([0.5])
+    assert float(lento.grad(lambda m: m(x))(Twice()).weight) == pytest.approx(0.5 * math.cos(1.0))
+
+
 def test_dropout_draws_anew_and_stops_in_eval() -> None:
     dropout = nn.Dropout(0.5)
     x = lento.ones(1000)
