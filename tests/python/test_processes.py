@@ -178,6 +178,17 @@ lento.add_step_closure(print, (lento.ones((3,)),), run_async=True, device="refer
     check_program(program, "")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_e5_exit_during_the_first_library_call_is_clean(dtype: str) -> None:
+    program = f"""
+import lento
+x = lento.ones((600, 600), dtype="{dtype}")
+lento.eval(x @ x)  # and nobody waits for it
+"""
+    for _ in range(3):
+        check_program(program, "")
+
+
 # --- fork ---
 
 FORK = """

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -29,6 +30,19 @@ void end_calls() {
   ending = true;
   while (under_way != 0) std::this_thread::yield();
 }
+
+/// Libraries also make things at a first call, which are then destroyed before any function that was registered
+/// earlier runs. But before all of that come the thread_local variables of the thread that ends the process, nearly
+/// always the main one.
+struct EndOfMainThread {
+  const bool is_main = gettid() == getpid();
+  ~EndOfMainThread() {
+    if (is_main) end_calls();
+  }
+};
+thread_local const EndOfMainThread end_of_main_thread;
+/// The thread that loads the library.
+[[maybe_unused]] const bool main_thread_is_watched = end_of_main_thread.is_main;
 
 void enter() {
   static const bool arranged = [] {
