@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,26 @@ def judge(
             return {"text": text, "value": value, "met": value >= part}
         case Faster(times, names):
             text = f"≥ {times:.3g} × {'/'.join(label(name) for name in names)}"
-            rivals = [best[name] for name in names if name in best]
-            if not rivals or own is None:
-                return {"text": text, "value": None, "met": None if not rivals else False}
-            return {"text": text, "value": min(rivals) / own, "met": min(rivals) / own >= times}
+            return {"text": text, **beside(names, peers, best, lambda rival, own: (rival / own, rival / own >= times))}
         case Part(part, names):
             text = f"≤ {part:.2g} × {'/'.join(label(name) for name in names)}"
-            rivals = [best[name] for name in names if name in best]
-            if not rivals or own is None:
-                return {"text": text, "value": None, "met": None if not rivals else False}
-            return {"text": text, "value": own / min(rivals), "met": own <= part * min(rivals)}
+            return {"text": text, **beside(names, peers, best, lambda rival, own: (own / rival, own <= part * rival))}
+
+
+def beside(
+    names: tuple[str, ...],
+    peers: dict[str, dict[str, Any]],
+    best: dict[str, float],
+    compare: Callable[[float, float], tuple[float, bool]],
+) -> dict[str, Any]:
+    """Lento beside the best of these. "without" are those that might have been better but have no result: they were
+    not asked, or failed. A library that has no such operation is no rival."""
+    rivals, own = [best[name] for name in names if name in best], best.get("lento")
+    without = [name for name in names if name not in best and "missing" not in peers.get(name, {})]
+    if not rivals or own is None:
+        return {"value": None, "met": None if not rivals else False, "without": without}
+    value, met = compare(min(rivals), own)
+    return {"value": value, "met": met, "without": without}
 
 
 def figures(value: float) -> str:
@@ -89,6 +100,8 @@ def verdict(target: dict[str, Any]) -> str:
     word = {True: "met", False: "NOT MET", None: "not compared"}[target["met"]]
     if target["value"] is None:
         return f"{target['text']}: {word}"
+    if target.get("without"):
+        word += f" (without {', '.join(map(label, target['without']))})"
     value = f"{target['value']:.0%}" if "STREAM" in target["text"] else figures(target["value"])
     return f"{target['text']}: {value}, {word}"
 
@@ -127,8 +140,15 @@ def table(results: dict[str, Any]) -> str:
         text.append(
             f"The machine was busy (load {machine['load']}): what takes more than some milliseconds says little"
         )
-    judged = [target["met"] for row in results["cases"] for target in row["targets"] if target["met"] is not None]
-    text.append(f"{sum(judged)} of {len(judged)} targets met")
+    targets = [target for row in results["cases"] for target in row["targets"]]
+    judged = [target for target in targets if target["met"] is not None]
+    met = [target for target in judged if target["met"]]
+    partly = sum(bool(target.get("without")) for target in met)
+    text.append(
+        f"{len(met)} of {len(judged)} targets met"
+        + (f", {partly} of them without all peers they name" if partly else "")
+        + (f"; {len(targets) - len(judged)} not compared" if len(targets) > len(judged) else "")
+    )
     if gaps:
         text.append("–: the library has no such operation, compiles nothing, or keeps no code on disk")
     return "\n".join(text + failures)

@@ -36,8 +36,10 @@ BURST_CALLS = 400
 STEPS_SECONDS = 0.6
 # Threads of the last peer that still spin for work fall asleep meanwhile.
 PAUSE_SECONDS = 0.02
-# A peer that has used this much time at a case takes part in no further round.
+# A peer that has used this much time at a warm case takes part in no further round: by then it has many samples.
 ENOUGH_SECONDS = 8.0
+# First times, however long they take: each peer has as many, since the best one counts.
+FIRST_ROUNDS = 3
 # For preparing; torch.compile takes half a minute at times.
 LONGEST_SECONDS = 300.0
 
@@ -58,8 +60,8 @@ class Run:
     stream: list[float] = field(default_factory=list)
     stream_program: Path | None = None
 
-    def start(self, peer: str, caches: Path) -> Process:
-        process = Process(peer, self.threads, caches, self.folder / f"{peer}.log", self.quick)
+    def start(self, peer: str, caches: Path, keep_code: bool = False) -> Process:
+        process = Process(peer, self.threads, caches, self.folder / f"{peer}.log", self.quick, keep_code)
         if "version" in process.hello:
             self.versions[peer] = process.hello["version"]
         return process
@@ -151,33 +153,44 @@ def measure_first(cases: list[Case], run: Run, progress: Progress) -> dict[str, 
     samples: dict[str, dict[str, list[int]]] = {peer: {"first": [], "shape": [], "disk": []} for peer in run.peers}
     failed: dict[str, dict[str, Any]] = {}
     keeps_code: dict[str, bool] = {}
-    used = dict.fromkeys(run.peers, 0.0)
-    for round in range(run.rounds):
+
+    def first(peer: str, caches: Path, keep_code: bool) -> dict[str, Any]:
+        """The answers to "hello" and "first", or why there is none."""
+        process = run.start(peer, caches, keep_code)
+        answer = process.hello
+        if not failure(answer):
+            answer = process.ask("first", LONGEST_SECONDS, name=cases[0].name, expected=expected)
+        process.close()
+        return answer if failure(answer) else process.hello | answer
+
+    def one_round(peer: str, caches: Path) -> dict[str, Any]:
+        """All samples of one round, or why there are none."""
+        new = first(peer, caches, keep_code=False)
+        if failure(new):
+            return new
+        keeps_code[peer] = new["keeps_code"]
+        made = {"first": new["first"], "shape": new["shape"]}
+        if not new["keeps_code"]:
+            return made
+        if new["when_asked"] and failure(filled := first(peer, caches, keep_code=True)):
+            return filled
+        again = first(peer, caches, keep_code=True)
+        return again if failure(again) else {**made, "disk": again["first"]}
+
+    rounds = min(run.rounds, FIRST_ROUNDS)
+    for round in range(rounds):
         for peer in run.peers:
-            if peer in failed or used[peer] > ENOUGH_SECONDS:
+            if peer in failed:
                 continue
-            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
-            start = time.monotonic()
+            progress.show(f"round {round + 1} of {rounds}, {peer}")
             caches = Path(tempfile.mkdtemp(dir=run.folder))
-            for again in (False, True):
-                if again and not keeps_code[peer]:
-                    break
-                process = run.start(peer, caches)
-                answer = process.hello
-                if not failure(answer):
-                    keeps_code[peer] = answer["keeps_code"]
-                    answer = process.ask("first", LONGEST_SECONDS, name=cases[0].name, expected=expected)
-                process.close()
-                if failure(answer):
-                    failed[peer] = answer
-                    break
-                if again:
-                    samples[peer]["disk"].append(answer["first"])
-                else:
-                    samples[peer]["first"].append(answer["first"])
-                    samples[peer]["shape"].append(answer["shape"])
+            answer = one_round(peer, caches)
             shutil.rmtree(caches, ignore_errors=True)
-            used[peer] += time.monotonic() - start
+            if failure(answer):
+                failed[peer] = answer
+                continue
+            for kind, sample in answer.items():
+                samples[peer][kind].append(sample)
     for case in cases:
         for peer in run.peers:
             if peer in failed:
@@ -193,13 +206,13 @@ def measure_training(cases: list[Case], run: Run, progress: Progress) -> dict[st
     """First steps and memory of one model: each in a new process with empty folders for compiled code."""
     expected = expected_losses(cases[0], run)
     results: dict[str, dict[str, dict[str, Any]]] = {case.name: {} for case in cases}
-    used = dict.fromkeys(run.peers, 0.0)
-    for round in range(run.rounds):
+    failed: set[str] = set()
+    rounds = min(run.rounds, FIRST_ROUNDS)
+    for round in range(rounds):
         for peer in run.peers:
-            if used[peer] > ENOUGH_SECONDS:
+            if peer in failed:
                 continue
-            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
-            start = time.monotonic()
+            progress.show(f"round {round + 1} of {rounds}, {peer}")
             caches = Path(tempfile.mkdtemp(dir=run.folder))
             process = run.start(peer, caches)
             answer = process.hello
@@ -207,12 +220,12 @@ def measure_training(cases: list[Case], run: Run, progress: Progress) -> dict[st
                 answer = process.ask("first_steps", LONGEST_SECONDS, name=cases[0].name, expected=expected)
             process.close()
             shutil.rmtree(caches, ignore_errors=True)
-            used[peer] += time.monotonic() - start
+            if failure(answer):
+                failed.add(peer)
             for case in cases:
                 key = "samples_bytes" if case.kind == "memory" else "samples_ns"
-                if failure(answer):
+                if peer in failed:
                     results[case.name][peer] = answer
-                    used[peer] = 2 * ENOUGH_SECONDS
                 else:
                     results[case.name].setdefault(peer, {key: []})[key].append(answer[case.kind])
     return results

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,11 @@ class Worker:
         self.call: Callable[[], None] | None = None
 
     def hello(self) -> dict[str, Any]:
-        return {"version": self.peer.version(), "keeps_code": self.peer.keeps_code}
+        return {
+            "version": self.peer.version(),
+            "keeps_code": self.peer.keeps_code,
+            "when_asked": self.peer.keeps_code_when_asked,
+        }
 
     def prepare(self, name: str, expected: str) -> dict[str, Any]:
         """Compiles the case, compares its result with what is in this file, and runs it until it is warm."""
@@ -111,7 +116,7 @@ class Worker:
 
     def train(self, case: Case, expected: str) -> Callable[[], None]:
         """A training step, after as many steps as there are losses in this file, which were the same."""
-        step = self.start_training(case)
+        step = self.trainer(case)()
         want = np.load(expected)
         got = []
         for _ in want:
@@ -121,19 +126,18 @@ class Worker:
         compare(np.array(got, np.float32), want, case.tolerance)
         return lambda: self.peer.wait(step())
 
-    def start_training(self, case: Case, dtype: Any = np.float32) -> Callable[[], Any]:
+    def trainer(self, case: Case, dtype: Any = np.float32) -> Callable[[], Callable[[], Any]]:
+        """Makes weights and batch, and gives a function that makes the rest, such as Adam's moments, and gives a step:
+        some libraries make them then, others in the first step."""
         assert case.model is not None
-        weights, batch = case.model.inputs(self.quick)
-        return self.peer.trainer(
-            case.model.loss,
-            {name: self.peer.parameter(name, values.astype(dtype)) for name, values in weights.items()},
-            self.tensors([a.astype(dtype) if a.dtype.kind == "f" else a for a in batch]),
-            RATE,
-        )
+        arrays, inputs = case.model.inputs(self.quick)
+        weights = {name: self.peer.parameter(name, values.astype(dtype)) for name, values in arrays.items()}
+        batch = self.tensors([a.astype(dtype) if a.dtype.kind == "f" else a for a in inputs])
+        return partial(self.peer.trainer, case.model.loss, weights, batch, RATE)
 
     def losses(self, name: str, path: str) -> dict[str, Any]:
         """Writes the losses of the first steps, computed in float64."""
-        step = self.start_training(find(name), np.float64)
+        step = self.trainer(find(name), np.float64)()
         made = []
         for _ in range(CHECKED_STEPS):
             loss = step()
@@ -143,11 +147,13 @@ class Worker:
         return {}
 
     def first_steps(self, name: str, expected: str) -> dict[str, Any]:
-        """Nanoseconds of the first step in this process, and bytes by which memory grows while it trains."""
+        """Nanoseconds of the first step in this process, with the optimizer made, and bytes by which memory grows from
+        there on while it trains."""
         case = find(name)
-        step = self.start_training(case)
+        trainer = self.trainer(case)
         before = reset_peak()
         start = time.perf_counter_ns()
+        step = trainer()
         loss = step()
         self.peer.wait(loss)
         first = time.perf_counter_ns() - start

@@ -13,13 +13,20 @@ from typing import Any
 HERE = Path(__file__).parent
 
 
-def environment(threads: int, caches: Path) -> dict[str, str]:
-    """Equal threads, and folders for compiled code that nobody has used yet: a first call shall be one."""
+def environment(threads: int, caches: Path, keep_code: bool) -> dict[str, str]:
+    """Equal threads, and folders for compiled code that nobody has used yet: a first call shall be one. Libraries that
+    keep code only for users who ask for it are asked with ``keep_code``: writing it takes time."""
     for name in ("home", "tmp"):
         (caches / name).mkdir(parents=True, exist_ok=True)
     count = str(threads)
+    asked = {
+        "JAX_COMPILATION_CACHE_DIR": str(caches / "jax"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in asked},
+        **(asked if keep_code else {}),
         **{f"{library}_NUM_THREADS": count for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")},
         "NUMEXPR_MAX_THREADS": count,
         "HOME": str(caches / "home"),  # Dr.Jit's
@@ -27,9 +34,6 @@ def environment(threads: int, caches: Path) -> dict[str, str]:
         "XDG_CACHE_HOME": str(caches / "home"),
         "LENTO_CACHE_DIR": str(caches / "lento"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "inductor"),
-        "JAX_COMPILATION_CACHE_DIR": str(caches / "jax"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         "JAX_PLATFORMS": "cpu",
     }
 
@@ -37,12 +41,12 @@ def environment(threads: int, caches: Path) -> dict[str, str]:
 class Process:
     """A running worker. Answers are dictionaries; one with "fails" or "missing" has nothing else."""
 
-    def __init__(self, peer: str, threads: int, caches: Path, log: Path, quick: bool) -> None:
+    def __init__(self, peer: str, threads: int, caches: Path, log: Path, quick: bool, keep_code: bool) -> None:
         self.log = log
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, HERE / "worker.py", peer, str(threads), *(["quick"] if quick else [])],
-                env=environment(threads, caches),
+                env=environment(threads, caches, keep_code),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

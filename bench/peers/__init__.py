@@ -38,6 +38,8 @@ class Peer:
     compiles = True
     # Whether a second process finds on disk what a first one has compiled.
     keeps_code = False
+    # Whether it does so only for users who ask for it.
+    keeps_code_when_asked = False
 
     def __init__(self, threads: int) -> None:
         """Imports the library and lets it use this many threads."""

@@ -16,6 +16,7 @@ from . import Peer, with_functions_of
 @with_functions_of(jnp)
 class Jax(Peer):
     keeps_code = True
+    keeps_code_when_asked = True
     index_type = np.int32
     # The result of a jitted function lies in memory in the order of its own axes.
     transpose = staticmethod(jnp.transpose)
