@@ -52,7 +52,13 @@ class Fuser {
     result_.views.resize(count);
     result_.apart.resize(count, 0);
     call_level_.resize(count, 0);
-    for (std::uint32_t node = 0; node < count; ++node) result_.same_as.push_back(OperandRef::record(node));
+    readers_.resize(count);
+    for (std::uint32_t node = 0; node < count; ++node) {
+      result_.same_as.push_back(OperandRef::record(node));
+      for (const OperandRef operand : graph.operands(graph.nodes[node])) {
+        if (is_node(operand)) readers_[operand.index()].push_back(node);
+      }
+    }
   }
 
   Fusion run() {
@@ -288,11 +294,13 @@ class Fuser {
           best_role = *fits;
         }
       }
-      // Groups of the same level over the same points become one.
+      // Groups of the same level over the same points become one, and so does an earlier one that can wait.
       for (const OperandRef operand : operands) {
-        if (best == Fusion::kNoGroup || !is_node(operand)) break;
-        const std::uint32_t other = result_.group_of[operand.index()];
-        if (other != Fusion::kNoGroup && other != best && can_merge(best, other)) merge(best, other);
+        if (best == Fusion::kNoGroup) break;
+        const std::uint32_t other = is_node(operand) ? result_.group_of[operand.index()] : Fusion::kNoGroup;
+        if (other == Fusion::kNoGroup || other == best || !can_merge(best, other)) continue;
+        if (result_.groups[other].level == result_.groups[best].level || can_wait(other, best, node))
+          merge(best, other);
       }
     }
     if (best != Fusion::kNoGroup && needed_level(record, best, best_role == Role::row) <= result_.groups[best].level) {
@@ -325,6 +333,18 @@ class Fuser {
     return std::nullopt;
   }
 
+  /// True for a group of which nothing is read but by itself, by a later group, and by a node that is to join that:
+  /// as when a moment of an optimizer is scaled before the gradient is there.
+  bool can_wait(std::uint32_t group, std::uint32_t later, std::uint32_t joins) const {
+    if (result_.groups[group].level > result_.groups[later].level) return false;
+    return std::ranges::all_of(result_.groups[group].nodes, [&](std::uint32_t node) {
+      return std::ranges::all_of(readers_[node], [&](std::uint32_t reader) {
+        return reader == joins ||
+               (reader < joins && (result_.group_of[reader] == group || result_.group_of[reader] == later));
+      });
+    });
+  }
+
   /// Nothing else goes over the elements of what a reduction reads apart.
   bool is_apart(const Group& group) const { return result_.apart[group.nodes.front()] != 0; }
 
@@ -333,7 +353,7 @@ class Fuser {
     const Group& y = result_.groups[b];
     if (is_apart(x) || is_apart(y)) return false;
     const Role first = result_.roles[y.nodes.front()];
-    return x.level == y.level && x.shape == y.shape && first != Role::view && first != Role::number &&
+    return x.shape == y.shape && first != Role::view && first != Role::number &&
            (x.reduced.count == 0 || y.reduced.count == 0 || x.reduced == y.reduced) &&
            x.nodes.size() + y.nodes.size() < options_.most_nodes;
   }
@@ -385,6 +405,7 @@ class Fuser {
   const KernelAbility& ability_;
   const FusionOptions& options_;
   Fusion result_;
+  std::vector<std::vector<std::uint32_t>> readers_;  // one a node: the nodes that read it
   std::vector<std::uint32_t> call_level_;
 };
 
