@@ -74,6 +74,40 @@ TEST(Schedules, CallsReadReshapesWhereTheyLie) {
   EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
 }
 
+TEST(Schedules, WhatIsReadOnlyLaterWaits) {
+  // An optimizer's moment is scaled where the gradient is added to it.
+  const Scheduled it(R"(graph(%in0: float32(8, 8), %in1: float32(8, 8); $0: float32 = 0.9) {
+  %0 = multiply(%in0, $0) : float32(8, 8)
+  %1 = matrix_multiply(%in1, %in1) : float32(8, 8)
+  %2 = multiply(%1, %1) : float32(8, 8)
+  %3 = add(%0, %2) : float32(8, 8)
+  return %3
+})");
+  EXPECT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+}
+
+TEST(Schedules, WhatIsReadBeforeDoesNotWait) {
+  const Scheduled it(R"(graph(%in0: float32(8, 8); $0: float32 = 0.9) {
+  %0 = multiply(%in0, $0) : float32(8, 8)
+  %1 = matrix_multiply(%0, %0) : float32(8, 8)
+  %2 = multiply(%1, %1) : float32(8, 8)
+  %3 = add(%0, %2) : float32(8, 8)
+  return %3
+})");
+  EXPECT_EQ(it.schedule.steps.size(), 3U) << to_string(it.schedule, it.graph);
+}
+
+TEST(Schedules, AReductionOfATransposedTensorReadsACopy) {
+  const Scheduled it(R"(graph(%in0: float32(8, 6)) {
+  %0 = permute_dims(%in0, axes=[1, 0]) : float32(6, 8)
+  %1 = reduce_sum(%0, axes=[0, 1], keepdims=false) : float32()
+  return %1
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_TRUE(it.schedule.steps[0].is_kernel && it.schedule.steps[1].is_kernel);
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
+}
+
 TEST(Schedules, AnElementwiseStepWritesWhereItsDyingOperandLies) {
   const Scheduled it(R"(graph(%in0: float32(8, 8)) {
   %0 = exp(%in0) : float32(8, 8)
