@@ -67,7 +67,8 @@ Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<
   const DType dtype = rows.dtype();
   if (per_sample_weights) rows = multiply(rows, unsqueeze(cast(*per_sample_weights, dtype), -1));
   const bool largest = mode == "max";
-  const Tensor counted = padding ? not_equal(cast(x, DType::int64), *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
+  const Tensor counted =
+      padding ? not_equal(cast(x, DType::int64), *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
   const double neutral = largest ? -std::numeric_limits<double>::infinity() : 0.0;
   if (padding) rows = where(unsqueeze(counted, -1), rows, neutral);
 
