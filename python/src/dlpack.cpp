@@ -303,7 +303,7 @@ const Export kExports[] = {
 
 Tensor from_dlpack(PyObject* object, std::optional<Device> device, std::optional<bool> copy) {
   if (is_tensor(object)) {
-    const Tensor tensor = tensor_of(object);
+    Tensor tensor = tensor_of(object);
     if (!device || *device == tensor.device()) return tensor;
     if (copy == false)
       raise(PyExc_BufferError, "from_dlpack(): another device needs a copy, and copy=False forbids it");
