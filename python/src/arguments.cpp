@@ -483,32 +483,4 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
   }
 }
 
-PyObject* wrap(std::vector<Tensor> tensors) {
-  PyRef tuple = own(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), checked(wrap(std::move(tensors[i]))));
-  }
-  return tuple.release();
-}
-
-PyObject* wrap_results(Signature& signature, std::span<Tensor> tensors) {
-  if (signature.result_type == nullptr) {
-    const PyRef fields = own(PyList_New(0));
-    for (const char* name : signature.results) {
-      const PyRef text = own(PyUnicode_FromString(name));
-      if (PyList_Append(fields.get(), text.get()) < 0) throw PythonError{};
-    }
-    // namedtuple is Python's own; C struct sequences have neither _fields nor _replace.
-    const PyRef collections = own(PyImport_ImportModule("collections"));
-    const std::string type_name = std::string(signature.name) + "_result";
-    signature.result_type =
-        checked(PyObject_CallMethod(collections.get(), "namedtuple", "sO", type_name.c_str(), fields.get()));
-  }
-  PyRef arguments = own(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), checked(wrap(std::move(tensors[i]))));
-  }
-  return checked(PyObject_CallObject(signature.result_type, arguments.get()));
-}
-
 }  // namespace lento::python
