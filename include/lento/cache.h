@@ -34,7 +34,8 @@ LENTO_API void clear(bool disk = false);
 LENTO_API bool remove(std::uint64_t key);
 /// Computes what the cached plan with this graph_key computes, with other inputs of the same dtypes and shapes, in the
 /// order in which the trace first used them; numbers are those of the trace that was compiled. Returns the plan's
-/// outputs in the order of their creation. Throws ValueError when there is no such plan or the inputs do not fit.
+/// outputs in the order of their creation. Throws ValueError when there is no such plan, when several that fit have
+/// this key by chance, or when the inputs do not fit.
 LENTO_API std::vector<Tensor> run(std::uint64_t key, const std::vector<Tensor>& inputs,
                                   std::source_location site = std::source_location::current());
 /// Evicts at once what is over the new limit.

@@ -29,12 +29,19 @@ std::string inputs_text(const Graph& graph) {
 }
 
 PlanPtr find_plan(std::uint64_t key, const std::vector<Tensor>& inputs) {
+  PlanPtr found;
   PlanPtr other;
   for (const PlanPtr& plan : plan_cache().plans(std::numeric_limits<std::size_t>::max())) {
     if (plan->hash != key) continue;
-    if (takes(plan->graph, inputs)) return plan;
-    other = plan;
+    if (!takes(plan->graph, inputs)) {
+      other = plan;
+    } else if (found == nullptr) {
+      found = plan;
+    } else if (plan->device != found->device || !same_structure(plan->graph, found->graph)) {
+      fail<ValueError>("the key {:016x} is that of several cached plans: their hashes are equal by chance", key);
+    }
   }
+  if (found != nullptr) return found;
   if (other == nullptr)
     fail<ValueError>("no cached plan has the key {:016x}: it was never computed, or it has been evicted", key);
   fail<ValueError>("the plan with the key {:016x} takes other inputs: {}", key, inputs_text(other->graph));

@@ -274,6 +274,7 @@ def model(x: lento.Tensor, w: lento.Tensor) -> list[lento.Tensor]:
 
 
 def test_a_cached_graph_runs_with_other_inputs() -> None:
+    ir_cache.reset()  # where all hashes are equal, a key names a plan only if it is the only one
     first = [lento.asarray(np.random.default_rng(n).standard_normal((4, 4))) for n in (1, 2)]
     second = [lento.asarray(np.random.default_rng(n).standard_normal((4, 4))) for n in (3, 4)]
     lento.random.seed(5)
