@@ -45,7 +45,7 @@ DOCUMENTED = documented()
 def test_example_is_true(name: str) -> None:
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name].__doc__, {"lento": lento}, name, None, None)
     assert test.examples
-    lento.cache.clear()  # as in a new process; where all hashes are equal, a key names a plan only if it is the only one
+    lento.cache.clear()  # where all hashes are equal, a key names a plan only if it is the only one
     output: list[str] = []
     result = doctest.DocTestRunner().run(test, out=output.append)
     assert result.failed == 0, "".join(output)
