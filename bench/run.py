@@ -124,6 +124,9 @@ def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str
             if "samples_ns" not in results[peer] or used[peer] > ENOUGH_SECONDS:
                 continue
             progress.show(f"round {round + 1} of {run.rounds}, {peer}")
+            if case.moves and round > 0 and failure(answer := run.worker(peer).ask("move", LONGEST_SECONDS)):
+                results[peer] = answer
+                continue
             time.sleep(PAUSE_SECONDS)
             start = time.monotonic()
             answer = run.worker(peer).ask(

@@ -41,6 +41,9 @@ class Worker:
         self.peer: Peer = load(name, threads)
         self.quick = quick
         self.call: Callable[[], None] | None = None
+        self.case: Case | None = None
+        # The last ones are used.
+        self.inputs: list[list[Any]] = []
 
     def hello(self) -> dict[str, Any]:
         return {
@@ -56,14 +59,16 @@ class Worker:
             self.call = self.train(case, expected)
             self.warm(WARM_TRAINING_SECONDS)
             return {}
-        inputs, function = self.tensors(case.inputs(self.quick)), self.peer.compile(case.function)
-        result = case.run(self.peer, function, inputs)
+        self.case = case
+        self.inputs = [self.tensors(case.inputs(self.quick))]
+        function = self.peer.compile(case.function)
+        result = case.run(self.peer, function, self.inputs[-1])
         self.peer.wait(result)
         compare(self.peer.numpy(result), np.load(expected), case.tolerance)
         del result
 
         def call() -> None:
-            self.peer.wait(case.run(self.peer, function, inputs))
+            self.peer.wait(case.run(self.peer, function, self.inputs[-1]))
 
         self.call = call
         self.warm(WARM_SECONDS)
@@ -92,8 +97,15 @@ class Worker:
             samples.append(time.perf_counter_ns() - start)
         return {"samples": samples}
 
+    def move(self) -> dict[str, Any]:
+        """The same inputs at another place, on other pages: the old place stays taken until all is done."""
+        assert self.case is not None
+        self.inputs.append(self.tensors(self.case.inputs(self.quick)))
+        return {}
+
     def drop(self) -> dict[str, Any]:
         self.call = None
+        self.inputs = []
         return {}
 
     def first(self, name: str, expected: str) -> dict[str, Any]:
