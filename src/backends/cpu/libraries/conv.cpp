@@ -19,6 +19,8 @@ constexpr std::int64_t kPieces = 16;
 constexpr std::int64_t kSliceChannels = 64;
 // With fewer products an element, bringing operands into oneDNN's order costs more than it gains.
 constexpr std::int64_t kReorderedProducts = 64;
+// A piece of a weight's gradient has this many products for each element that is added afterwards.
+constexpr std::int64_t kSumProducts = 512;
 constexpr std::int64_t kConvertGrain = 1 << 15;
 constexpr std::size_t kMostSpatialAxes = 3;
 
@@ -76,7 +78,13 @@ bool ConvolutionPlan::make_slices() {
   const std::int64_t least =
       by_group ? divide_up(kSliceChannels, std::max(problem_.x[1] / groups, std::int64_t{1})) : kSliceChannels;
   if (problem_.kind == ConvolutionKind::weight_grad) {
-    images_ = batch;  // it sums over them
+    // It sums over the images: every piece has a weight of its own, and these are added. So a piece has enough to do,
+    // and a weight that is large beside its images few pieces.
+    const std::int64_t smallest = std::max(kPieceProducts, kSumProducts * element_count(problem_.weight));
+    const std::int64_t most = std::clamp<std::int64_t>(image_products * batch / smallest, 1, std::min(kPieces, batch));
+    images_ = divide_up(batch, most);
+    while (batch % images_ != 0 && batch / images_ <= 2 * most) --images_;
+    while (batch % images_ != 0) ++images_;
   } else {
     images_ = std::clamp<std::int64_t>(divide_up(kPieceProducts, image_products), 1, batch);
     images_ = std::max(images_, batch / (4 * kPieces));
@@ -182,6 +190,25 @@ void ConvolutionPlan::run_float(float* x, float* weight, float* y, bool weight_l
     if (slice.primitive->prepared_weight_bytes() == 0) return weight + slice.weight;
     return prepared + slice.prepared;
   };
+  if (problem_.kind == ConvolutionKind::weight_grad && pieces_ > 1) {
+    const std::int64_t count = element_count(problem_.weight);
+    const Scratch parts(static_cast<std::size_t>((pieces_ - 1) * count) * sizeof(float));
+    run_pieces(x, y, [&](const Slice& slice, std::int64_t piece) {
+      return (piece == 0 ? weight : parts.as<float>() + (piece - 1) * count) + slice.weight;
+    });
+    parallel_for(count, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t piece = 0; piece + 1 < pieces_; ++piece) {
+        const float* const part = parts.as<float>() + piece * count;
+        for (std::int64_t i = begin; i < end; ++i) weight[i] += part[i];
+      }
+    });
+    return;
+  }
+  run_pieces(x, y, [&](const Slice& slice, std::int64_t) { return weight_of(slice); });
+}
+
+template <class WeightOf>
+void ConvolutionPlan::run_pieces(float* x, float* y, const WeightOf& weight_of) const {
   const auto slices = static_cast<std::int64_t>(slices_.size());
   const std::int64_t x_image = element_count(problem_.x) / problem_.x[0];
   const std::int64_t y_image = element_count(problem_.y) / problem_.y[0];
@@ -189,7 +216,7 @@ void ConvolutionPlan::run_float(float* x, float* weight, float* y, bool weight_l
     for (std::int64_t i = begin; i < end; ++i) {
       const Slice& slice = slices_[static_cast<std::size_t>(i / pieces_)];
       const std::int64_t piece = i % pieces_;
-      slice.primitive->run(x + piece * images_ * x_image + slice.x, weight_of(slice),
+      slice.primitive->run(x + piece * images_ * x_image + slice.x, weight_of(slice, piece),
                            y + piece * images_ * y_image + slice.y);
     }
   });

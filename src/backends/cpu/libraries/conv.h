@@ -61,6 +61,9 @@ class ConvolutionPlan {
   bool make_slices();
   bool make_slice(std::int64_t begin, std::int64_t end, bool in_place);
   void run_float(float* x, float* weight, float* y, bool weight_lasts) const;
+  /// Every slice of every piece; `weight_of` says where its weight lies.
+  template <class WeightOf>
+  void run_pieces(float* x, float* y, const WeightOf& weight_of) const;
   void prepare_weights(float* weight, std::byte* prepared) const;
 
   ConvolutionProblem problem_;
