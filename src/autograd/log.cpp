@@ -1,6 +1,7 @@
 #include "autograd/log.h"
 
 #include "base/fail.h"
+#include "ir/attrs.gen.h"
 
 #include <algorithm>
 
@@ -9,6 +10,19 @@ namespace lento {
 namespace {
 
 bool differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+/// Swaps the last two axes, and leaves the others.
+bool transposes(const LoggedOp& op) {
+  if (op.custom != nullptr || op.op != Op::permute_dims) return false;
+  const Ints axes = decode_permute_dims(op.attrs).axes;
+  const std::size_t rank = axes.size();
+  if (rank < 2) return false;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t from = i + 2 < rank ? i : 2 * rank - 3 - i;
+    if (axes[i] != static_cast<std::int64_t>(from)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -22,9 +36,9 @@ LoggedOp copy_of(const RecordedOp& op) {
     if (operand.is_tensor()) {
       TensorState& state = operand.state();
       state.refs.fetch_add(1, std::memory_order_relaxed);
-      logged.operands.push_back({Tensor::adopt(&state), {}, state.dtype, false});
+      logged.operands.push_back({Tensor::adopt(&state), {}, state.dtype});
     } else {
-      logged.operands.push_back({{}, operand.value(), operand.dtype(), false});
+      logged.operands.push_back({{}, operand.value(), operand.dtype()});
     }
   }
   logged.results.assign(op.results.begin(), op.results.end());
@@ -43,7 +57,11 @@ void Differentiation::Log::recorded(const RecordedOp& op) {
     return;
   }
   LoggedOp logged = copy_of(op);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) logged.operands[i].followed = is_followed(op.operands[i]);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    logged.operands[i].followed = is_followed(op.operands[i]);
+    logged.operands[i].transposed = op.operands[i].is_tensor() && transposed_.contains(&op.operands[i].state());
+  }
+  if (transposes(logged)) transposed_.insert(logged.results[0].state());
   add(std::move(logged));
 }
 

@@ -18,6 +18,7 @@ struct LoggedOperand {
   Scalar number;
   DType dtype = DType::float32;
   bool followed = false;
+  bool transposed = false;  // its last two axes are those of a followed tensor, swapped
 };
 
 struct LoggedOp {
@@ -51,10 +52,11 @@ class Differentiation::Log final : public Watcher {
   void check_concealed(const TensorState& state) const;
 
   std::vector<LoggedOp> ops_;
-  int concealed_ = 0;                                // not listening while above 0
-  std::span<const Tensor> concealed_inputs_;         // what may be used meanwhile of all that is followed
-  std::vector<Tensor> inputs_;                       // kept, so that no other value gets their address
-  std::unordered_set<const TensorState*> followed_;  // of inputs_ and of the results of ops_
+  int concealed_ = 0;                                  // not listening while above 0
+  std::span<const Tensor> concealed_inputs_;           // what may be used meanwhile of all that is followed
+  std::vector<Tensor> inputs_;                         // kept, so that no other value gets their address
+  std::unordered_set<const TensorState*> followed_;    // of inputs_ and of the results of ops_
+  std::unordered_set<const TensorState*> transposed_;  // of those followed
 };
 
 }  // namespace lento

@@ -1,5 +1,6 @@
 #include "autograd/rule.h"
 
+#include "autograd/rules.h"
 #include "base/fail.h"
 #include "ops/compose.h"
 
@@ -80,6 +81,16 @@ void apply_custom(RuleCall& call) {
   }
 }
 
+/// A weight that a linear layer transposes gets its gradient as it lies in memory. Which way round is known from the
+/// log alone, not from what was evaluated meanwhile: the two ways round differently.
+void give_transposed(RuleCall& call) {
+  const auto across = [&](std::size_t operand) {
+    return call.wants(operand) && call.op().operands[operand].transposed;
+  };
+  if (across(0)) call.give(0, rules::matrix_multiply_left(call.grad(), call.operand(0), call.operand(1), true));
+  if (across(1)) call.give(1, rules::matrix_multiply_right(call.grad(), call.operand(0), call.operand(1), true));
+}
+
 }  // namespace
 
 void apply_rule(RuleCall& call) {
@@ -96,6 +107,7 @@ void apply_rule(RuleCall& call) {
   }
   // Reports and errors show the line of the op that is differentiated.
   const SourceScope scope(op.source);
+  if (op.op == Op::matrix_multiply) give_transposed(call);
   rule(call);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     if (call.wants(i)) fail<ValueError>("'{}' has no derivative by its operand {}", info(op.op).name, i);

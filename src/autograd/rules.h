@@ -58,8 +58,9 @@ Tensor sort_values(const Tensor& grad, const Tensor& x, std::int64_t axis, bool 
 // --- contractions, windows, transforms ---
 
 /// Of the right (left) factor of a matrix product; one product where the factor has no batch.
-Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& x2);
-Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor& x2);
+/// With `across` the cotangent is computed the other way round, so that its transposed one lies in memory row by row.
+Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& x2, bool across = false);
+Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor& x2, bool across = false);
 /// The lengths of the spatial axes of (N, C, *S).
 Ints spatial(const Tensor& x);
 Tensor max_window(const Tensor& grad, const Tensor& x, const Tensor& indices);

@@ -17,9 +17,15 @@ Tensor stacked(const Tensor& x) {
   return reshaped(x, {rows, x.shape().back()});
 }
 
+/// a @ b, or the transposed of b.T @ a.T, which rounds differently.
+Tensor product(const Tensor& a, const Tensor& b, bool across) {
+  if (!across) return prim::matrix_multiply(a, b);
+  return matrix_transpose(prim::matrix_multiply(matrix_transpose(b), matrix_transpose(a)));
+}
+
 }  // namespace
 
-Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& x2) {
+Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& x2, bool across) {
   if (x1.rank() == 2 && x2.rank() > 2) {
     // Summed over the batch by the product itself: grad (b, m, n) and x2 (b, k, n) with the batch beside n.
     const Tensor g = stacked(matrix_transpose(grad));
@@ -28,14 +34,14 @@ Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& 
       shape[shape.size() - 2] = x2.shape()[x2.shape().size() - 2];
       return shape;
     }())));
-    return prim::matrix_multiply(matrix_transpose(g), conjugated(x));
+    return product(matrix_transpose(g), conjugated(x), across);
   }
-  return prim::matrix_multiply(grad, transposed(x2));
+  return product(grad, transposed(x2), across);
 }
 
-Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor& x2) {
-  if (x2.rank() == 2 && x1.rank() > 2) return prim::matrix_multiply(transposed(stacked(x1)), stacked(grad));
-  return prim::matrix_multiply(transposed(x1), grad);
+Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor& x2, bool across) {
+  if (x2.rank() == 2 && x1.rank() > 2) return product(transposed(stacked(x1)), stacked(grad), across);
+  return product(transposed(x1), grad, across);
 }
 
 Ints spatial(const Tensor& x) { return Ints(x.shape().begin() + 2, x.shape().end()); }

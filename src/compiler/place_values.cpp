@@ -21,6 +21,22 @@ std::vector<std::uint32_t> writes(const Schedule& schedule, const Step& step) {
   return nodes;
 }
 
+/// True when the results of a kernel can all take the place of inputs, which a run may give away: then they should, as
+/// an optimizer's weights and moments, rather than one of them lie where the gradient did.
+bool inputs_have_room(const Schedule& schedule, const Step& step) {
+  std::vector<std::uint16_t> inputs, outputs;
+  for (const InPlace& pair : step.in_place) {
+    if (schedule.places[step.operands[pair.result].base.index()].kind != Place::Kind::output) continue;
+    outputs.push_back(pair.result);
+    if (step.operands[pair.operand].base.kind() == OperandRef::Kind::leaf) inputs.push_back(pair.operand);
+  }
+  const auto distinct = [](std::vector<std::uint16_t>& list) {
+    std::ranges::sort(list);
+    return std::ranges::unique(list).begin() - list.begin();
+  };
+  return distinct(inputs) >= distinct(outputs);
+}
+
 /// Whose memory each node uses: its own, mostly. A value that only one step reads, which writes one like it to the same
 /// elements, lies where the new one will lie; so do all of a chain of assignments into one tensor.
 std::vector<std::uint32_t> shared_homes(const Graph& graph, const Schedule& schedule) {
@@ -41,9 +57,17 @@ std::vector<std::uint32_t> shared_homes(const Graph& graph, const Schedule& sche
     home[operand.index()] = home[node];
     taken[node] = 1;
   };
+  // In a chain a result's place costs nothing, and a tile does.
+  std::vector<std::uint8_t> in_chain(schedule.steps.size(), 0);
+  for (const Chain& chain : schedule.chains)
+    std::fill_n(in_chain.begin() + chain.first, chain.last - chain.first + 1, 1);
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
     const std::uint32_t node = step->nodes[0];
+    const auto number = static_cast<std::size_t>(schedule.steps.rend() - step - 1);
+    const bool has_room = in_chain[number] == 0 && inputs_have_room(schedule, *step);
     for (const InPlace& pair : step->in_place) {
+      const bool is_output = schedule.places[step->operands[pair.result].base.index()].kind == Place::Kind::output;
+      if (is_output && has_room) continue;
       share(step->operands[pair.operand].base, step->operands[pair.result].base.index());
     }
     if (!step->is_kernel && updates_first_operand(graph.nodes[node].op)) {

@@ -74,6 +74,25 @@ TEST(Schedules, CallsReadReshapesWhereTheyLie) {
   EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
 }
 
+TEST(Schedules, ResultsTakeTheInputsPlacesAndNotAGradients) {
+  const auto text = [](const char* results) {
+    return std::string(R"(graph(%in0: float32(8, 8), %in1: float32(8, 8), %in2: float32(8, 8)) {
+  %0 = matrix_multiply(%in0, %in0) : float32(8, 8)
+  %1 = add(%in1, %0) : float32(8, 8)
+  %2 = multiply(%in2, %1) : float32(8, 8)
+  %3 = subtract(%2, %0) : float32(8, 8)
+  return )") +
+           results + "\n}";
+  };
+  const Scheduled two(text("%1, %3"));
+  ASSERT_EQ(two.schedule.steps.size(), 2U) << to_string(two.schedule, two.graph);
+  EXPECT_EQ(two.place(0).kind, Place::Kind::temporary);
+  // Of three results one finds no input.
+  const Scheduled three(text("%1, %2, %3"));
+  EXPECT_EQ(three.place(0).kind, Place::Kind::output);
+  EXPECT_EQ(three.schedule.temporary_bytes, 0U);
+}
+
 TEST(Schedules, WhatIsReadOnlyLaterWaits) {
   // An optimizer's moment is scaled where the gradient is added to it.
   const Scheduled it(R"(graph(%in0: float32(8, 8), %in1: float32(8, 8); $0: float32 = 0.9) {
