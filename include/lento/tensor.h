@@ -191,6 +191,10 @@ LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, De
 LENTO_API Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                              Device device = {});
 
+/// The elements, for another library that reads them while a handle of this value is kept for it. Nothing of what Lento
+/// derives from them is kept from one step to the next any more, in case that library writes them after all.
+LENTO_API const void* export_data(const Tensor& x, std::source_location site = std::source_location::current());
+
 /// True when the device computes in the host's memory.
 LENTO_API bool in_host_memory(Device device);
 

@@ -72,9 +72,11 @@ void set_missing(const Signature& signature, const std::array<PyObject*, kMaxPar
 
 bool is_int(PyObject* object) { return PyIndex_Check(object) != 0 && !PyBool_Check(object) && !is_tensor(object); }
 
+bool is_list(PyObject* object) { return PyList_Check(object) != 0 || PyTuple_Check(object) != 0; }
+
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
-  if (PyList_Check(object) || PyTuple_Check(object)) return PyRef::borrow(object);
+  if (is_list(object)) return PyRef::borrow(object);
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || is_tensor(object)) return {};
   if (!PySequence_Check(object) && Py_TYPE(object)->tp_iter == nullptr) return {};
   PyRef list(PySequence_List(object));
@@ -159,8 +161,9 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
 void Arguments::wrong_type(std::size_t index, const char* expected) const {
   const Parameter& parameter = signature_->parameters[index];
   PyObject* object = slots_[index];
-  raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s", signature_->name, parameter.name, expected,
-        (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name);
+  raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s%s", signature_->name, parameter.name, expected,
+        (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name,
+        shape_comes_late(index) ? "; the shape is the first argument" : "");
 }
 
 void Arguments::wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const {
@@ -168,9 +171,30 @@ void Arguments::wrong_element(std::size_t index, const char* expected, PyObject*
         signature_->parameters[index].name, expected, at, Py_TYPE(element)->tp_name);
 }
 
+bool Arguments::shape_comes_late(std::size_t index) const {
+  const Parameter& first = signature_->parameters[0];
+  return index != 0 && first.kind == Kind::integers && first.name == std::string_view("shape") &&
+         slots_[0] != nullptr && !is_list(slots_[0]) && is_list(slots_[index]);
+}
+
 bool Arguments::convert_array(std::size_t index) const {
-  if (!is_numpy_array(slots_[index])) return false;
-  slots_[index] = converted_.emplace_back(wrap(as_tensor(slots_[index]))).get();
+  PyObject* object = slots_[index];
+  if (is_numpy_array(object)) {
+    slots_[index] = converted_.emplace_back(wrap(as_tensor(object))).get();
+    return true;
+  }
+  // normal(0, 1, (3,)) must not be no numbers at all, of three deviations.
+  if (!is_list(object) || shape_comes_late(index)) return false;
+  std::optional<DType> beside;
+  for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
+    const Kind kind = signature_->parameters[i].kind;
+    if (slots_[i] == nullptr || (kind != Kind::tensor && kind != Kind::operand)) continue;
+    if (is_numpy_array(slots_[i])) convert_array(i);
+    if (!is_tensor(slots_[i])) continue;
+    const DType dtype = tensor_of(slots_[i]).dtype();
+    beside = beside ? promote(*beside, dtype) : dtype;
+  }
+  slots_[index] = converted_.emplace_back(wrap(list_as_tensor(object, beside))).get();
   return true;
 }
 
@@ -194,10 +218,22 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   const PyRef sequence = as_sequence(slots_[index]);
   if (!sequence) wrong_type(index, "a sequence of tensors");
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  std::optional<DType> beside;
+  bool any_list = false;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    if (is_list(item)) {
+      any_list = true;
+      result.emplace_back();
+      continue;
+    }
     if (!is_tensor(item) && !is_numpy_array(item)) wrong_element(index, "a sequence of tensors", item, i);
     result.push_back(is_tensor(item) ? tensor_of(item) : as_tensor(item));
+    beside = beside ? promote(*beside, result.back().dtype()) : result.back().dtype();
+  }
+  for (Py_ssize_t i = 0; any_list && i < size; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    if (is_list(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
   }
   return result;
 }

@@ -40,9 +40,9 @@ namespace lento::python {
 
 /// What a parameter accepts, in the words of the catalogue. The name in brackets is the catalogue's.
 enum class Kind : std::uint8_t {
-  tensor,     ///< [Tensor] a lento.Tensor, or a NumPy array, which becomes one
+  tensor,     ///< [Tensor] a lento.Tensor, or a NumPy array or a list of numbers, which becomes one
   tensors,    ///< [Tensor[]] a sequence of tensors; positionally also several tensors, one after the other
-  operand,    ///< [Operand] a tensor, a NumPy array or a number
+  operand,    ///< [Operand] a tensor, a NumPy array, a list of numbers or a number
   number,     ///< [number] bool, int, float, complex, a NumPy scalar or a tensor of one element
   numbers,    ///< [number[]] a sequence of numbers, or one number
   integer,    ///< [int] anything with __index__ except bool
@@ -170,6 +170,8 @@ class Arguments {
   [[noreturn]] void wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const;
   /// Puts a tensor in the place of a NumPy array; false when the argument is none.
   bool convert_array(std::size_t index) const;
+  /// A list is here, and no list is where the shape belongs: NumPy's random functions take it last.
+  bool shape_comes_late(std::size_t index) const;
   bool absent(std::size_t index) const { return slots_[index] == nullptr; }
   bool absent_or_none(std::size_t index) const { return slots_[index] == nullptr || slots_[index] == Py_None; }
 

@@ -136,6 +136,15 @@ class Nested {
 
 }  // namespace
 
+Tensor list_as_tensor(PyObject* list, std::optional<DType> beside) {
+  if (has_tensor(list)) return as_tensor(list);
+  const DType dtype = host_list(list, {}).dtype;
+  const bool is_double = beside == DType::float64 || beside == DType::complex128;
+  if (is_double && dtype == kDefaultFloat) return as_tensor(list, DType::float64);
+  if (is_double && dtype == kDefaultComplex) return as_tensor(list, DType::complex128);
+  return as_tensor(list);
+}
+
 Tensor copied_from(const HostArray& array, Device device) {
   if (array.contiguous()) return from_host(array.data, array.dtype, array.shape, device);
   std::vector<std::byte> bytes(array.bytes());

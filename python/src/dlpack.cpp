@@ -6,6 +6,7 @@
 #include "dlpack_abi.h"
 #include "foreign.h"
 #include "functions.h"
+#include "gil.h"
 #include "host_array.h"
 #include "tensor_type.h"
 
@@ -69,10 +70,16 @@ void destroy_capsule(PyObject* capsule) {
   if (header->deleter != nullptr) header->deleter(header);
 }
 
+/// Waits with the GIL released.
+const void* exported_data(const Tensor& tensor) {
+  const WithoutGil without_gil;
+  return export_data(tensor);
+}
+
 template <class Header>
 PyObject* give(const Tensor& tensor, bool copy) {
   auto given = std::make_unique<Given<Header>>();
-  const auto* data = read_data(tensor);
+  const auto* data = copy ? read_data(tensor) : exported_data(tensor);
   if (copy) {
     const auto bytes = static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype());
     given->copy.reset(std::aligned_alloc(64, (bytes + 64) / 64 * 64));

@@ -5,7 +5,10 @@
 #include "python/functions.gen.h"
 
 #include <deque>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace lento::python {
 namespace {
@@ -43,6 +46,22 @@ PyRef space_module(PyObject* core, std::string_view space) {
   return made;
 }
 
+// NumPy's where(condition) is nonzero(condition). The standard has only the form of three arguments, but libraries call
+// the other as well.
+FastFunction where_of_three = nullptr;
+FastFunction nonzero = nullptr;
+
+PyObject* where(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return (count == 1 && names == nullptr ? nonzero : where_of_three)(self, args, count, names);
+}
+
+Export find_export(std::string_view name) {
+  for (const std::span<const Export> exports : all_exports())
+    for (const Export& entry : exports)
+      if (entry.space == std::string_view("lento") && entry.name == name) return entry;
+  throw std::logic_error("no op of the catalogue: " + std::string(name));
+}
+
 }  // namespace
 
 void add_functions(PyObject* module, std::span<const Export> exports) {
@@ -66,6 +85,10 @@ void add_functions(PyObject* module, std::span<const Export> exports) {
 
 void add_generated_functions(PyObject* module) {
   for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
+  Export made = find_export("where");
+  where_of_three = std::exchange(made.function, where);
+  nonzero = find_export("nonzero").function;
+  add_functions(module, std::span(&made, 1));
   auto* type = reinterpret_cast<PyObject*>(tensor_type);
   const PyRef conjugate = own(PyObject_GetAttrString(type, "conj"));
   if (PyObject_SetAttrString(type, "conjugate", conjugate.get()) < 0) throw PythonError{};  // NumPy's other name

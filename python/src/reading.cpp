@@ -4,6 +4,8 @@
 #include "source.h"
 #include "tensor_type.h"
 
+#include <lento/autograd.h>
+
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -160,6 +162,10 @@ PyObject* copy_method(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] { return wrap(Tensor(tensor_of(self))); });
 }
 
+PyObject* detach_method(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return wrap(stop_gradient(tensor_of(self))); });
+}
+
 PyRef to_bytes(const Tensor& held) {
   const void* data = read_data(held);
   const auto bytes = static_cast<Py_ssize_t>(held.size()) * static_cast<Py_ssize_t>(size_of(held.dtype()));
@@ -200,6 +206,8 @@ PyMethodDef reading_methods[] = {
     {"to_numpy", method(numpy_method), METH_NOARGS, "to_numpy($self, /)\n--\n\nThe same as numpy()."},
     {"tobytes", method(tobytes_method), METH_NOARGS,
      "tobytes($self, /)\n--\n\nThe elements in memory, row-major, as bytes."},
+    {"detach", method(detach_method), METH_NOARGS,
+     "detach($self, /)\n--\n\nPyTorch's name for stop_gradient(x): the same values as a constant."},
     {"fill", method(fill_method), METH_O, "fill($self, value, /)\n--\n\nx[...] = value."},
     {"tolist", method(tolist_method), METH_NOARGS,
      "tolist($self, /)\n--\n\nThe values as nested lists of Python numbers."},

@@ -26,6 +26,11 @@ class LENTO_API Buffer {
   std::uint8_t device() const { return device_; }
   /// True when others than holders of a Ref may change the memory, or use it for something else afterwards.
   bool shared() const { return shared_; }
+  /// The memory was handed to another library. It should leave it alone, but not all do: what was derived from the
+  /// content must not be used again. For as long as the buffer lives, since nobody tells what was written before the
+  /// end.
+  void mark_exported() { exported_.store(true, std::memory_order_relaxed); }
+  bool exported() const { return exported_.load(std::memory_order_relaxed); }
   /// True when the caller's Ref is the only one: the memory may be written in place.
   bool unique() const { return !shared_ && refs.load(std::memory_order_acquire) == 1; }
 
@@ -38,6 +43,7 @@ class LENTO_API Buffer {
   Deleter deleter_ = nullptr;
   std::uint8_t device_ = 0;
   bool shared_ = false;  // with others than holders of a Ref
+  std::atomic<bool> exported_{false};
 };
 
 using BufferRef = Ref<Buffer>;

@@ -138,6 +138,14 @@ Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::share
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 
+const void* export_data(const Tensor& x, std::source_location site) {
+  const CallScope scope("data", site);
+  TensorState& state = state_of(x);
+  const void* data = read_value(state);
+  state.value->buffer->mark_exported();
+  return data;
+}
+
 bool in_host_memory(Device device) { return backend_of(device.id()).in_host_memory(); }
 
 namespace {

@@ -37,6 +37,45 @@ Tensor without_nan(const Tensor& x, bool largest) {
   return where(isnan(x), largest ? -infinity : infinity, x);
 }
 
+/// The distances of neighbours along an axis of `x`, which lie at `positions`.
+Tensor gaps_of(const Tensor& positions, const Tensor& x, std::int64_t axis) {
+  require_vector(positions);
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  if (positions.size() != extent) {
+    fail<ShapeError>("{} positions for the {} elements along axis {} of {}", positions.size(), extent, axis,
+                     type_of(x));
+  }
+  // Before anything is rounded: large positions are often close together.
+  const Tensor exact = is_floating(positions.dtype()) ? positions : converted(positions, DType::float64);
+  const Tensor gaps = subtract(sliced(exact, 0, 1, extent - 1), sliced(exact, 0, 0, extent - 1));
+  return along(converted(gaps, real_type(x.dtype())), axis, x.rank());
+}
+
+/// The derivative of the parabola through three neighbours each, at the middle one; at the ends of a straight line, or
+/// of a parabola again.
+Tensor gradient_between(const Tensor& x, const Tensor& gaps, std::int64_t axis, std::int64_t edge_order) {
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  const auto part = [&](std::int64_t from, std::int64_t count) { return sliced(x, axis, from, count); };
+  const auto gap = [&](std::int64_t from, std::int64_t count) { return sliced(gaps, axis, from, count); };
+  const auto slope = [&](std::int64_t from, std::int64_t count) {
+    return divide(subtract(part(from + 1, count), part(from, count)), gap(from, count));
+  };
+  if (extent == 2) return prim::concatenate({slope(0, 1), slope(0, 1)}, axis);
+  // What the slope itself changes by, over the distance of the outer two of three.
+  const auto bend = [&](std::int64_t from, std::int64_t count) {
+    return divide(subtract(slope(from + 1, count), slope(from, count)), add(gap(from, count), gap(from + 1, count)));
+  };
+  const std::int64_t last = extent - 2;  // the last gap
+  const Tensor inside = add(slope(0, last), multiply(bend(0, last), gap(0, last)));
+  Tensor first = slope(0, 1);
+  Tensor end = slope(last, 1);
+  if (edge_order == 2) {
+    first = subtract(first, multiply(bend(0, 1), gap(0, 1)));
+    end = add(end, multiply(bend(last - 1, 1), gap(last, 1)));
+  }
+  return prim::concatenate({first, inside, end}, axis);
+}
+
 }  // namespace
 
 AminmaxResult aminmax(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
@@ -52,17 +91,32 @@ Tensor nanargmin(const Tensor& x, std::optional<std::int64_t> axis, bool keepdim
   return lento::argmin(without_nan(x, false), axis, keepdims);
 }
 
-Tensor gradient(const Tensor& x, const Scalar& spacing, std::int64_t axis) {
+Tensor gradient(const Tensor& x, const Operand& spacing, std::int64_t axis, std::int64_t edge_order) {
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
-  if (extent < 2) fail<ShapeError>("axis {} of {} has fewer than two elements", axis, type_of(x));
-  const auto distance = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    return subtract(sliced(x, at, to, count), sliced(x, at, from, count));
+  if (edge_order != 1 && edge_order != 2) fail<ValueError>("edge_order is {}; it must be 1 or 2", edge_order);
+  if (extent <= edge_order) {
+    fail<ShapeError>("axis {} of {} has fewer than {} elements", axis, type_of(x), edge_order + 1);
+  }
+  if (spacing.is_tensor() && spacing.tensor().rank() != 0) {
+    return gradient_between(x, gaps_of(spacing.tensor(), x, at), at, edge_order);
+  }
+  // As a number where it is one: the quotient is rounded once.
+  const auto over = [&](const Tensor& change, double gaps) {
+    if (!spacing.is_tensor()) return divide(change, gaps * spacing.scalar().to<double>());
+    return divide(change, multiply(converted(spacing.tensor(), real_type(x.dtype())), gaps));
   };
-  const double step = spacing.to<double>();
-  const Tensor inside = divide(distance(0, 2, extent - 2), 2 * step);
-  return prim::concatenate({divide(distance(0, 1, 1), step), inside, divide(distance(extent - 2, extent - 1, 1), step)},
-                           at);
+  const auto part = [&](std::int64_t from, std::int64_t count) { return sliced(x, at, from, count); };
+  const auto change = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    return subtract(part(to, count), part(from, count));
+  };
+  const auto edge = [&](std::int64_t end, std::int64_t next, std::int64_t far, double sign) {
+    if (edge_order == 1) return over(sign > 0 ? change(end, next, 1) : change(next, end, 1), 1);
+    const Tensor sum = add(multiply(part(end, 1), -1.5 * sign), multiply(part(next, 1), 2 * sign));
+    return over(add(sum, multiply(part(far, 1), -0.5 * sign)), 1);
+  };
+  const Tensor inside = over(change(0, 2, extent - 2), 2);
+  return prim::concatenate({edge(0, 1, 2, 1), inside, edge(extent - 1, extent - 2, extent - 3, -1)}, at);
 }
 
 Tensor interp(const Tensor& x, const Tensor& xp, const Tensor& fp) {

@@ -70,7 +70,9 @@ Tensor randint(const Ints& shape, const Scalar& low, const Scalar& high, std::op
   const Target target = resolve(shape, dtype.value_or(DType::int64), device, generator, {}, kInteger);
   const Wide first = whole(low, "low");
   const Wide end = whole(high, "high");
-  if (first >= end) fail<ValueError>("low {} must be below high {}", low, high);
+  if (first >= end) {
+    fail<ValueError>("low {} must be below high {} (before them comes the shape, here {})", low, high, shape);
+  }
   const int width = static_cast<int>(8 * size_of(target.dtype));
   const bool is_signed = is_signed_integer(target.dtype);
   const Wide least = is_signed ? -(Wide{1} << (width - 1)) : Wide{0};

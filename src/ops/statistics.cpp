@@ -26,6 +26,18 @@ Tensor squared_length(const Tensor& x) {
   return add(multiply(re, re), multiply(im, im));
 }
 
+/// `x` in the dtype that was asked for, or floating in any case. Straight from its own: float32 does not hold every
+/// int64.
+Tensor to_floating(const Tensor& x, std::optional<DType> dtype) {
+  if (!dtype) return to_float(x);
+  if (!is_floating(*dtype) && !is_complex(*dtype))
+    fail<DTypeError>("dtype is {}; it must be floating or complex", *dtype);
+  if (is_complex(x.dtype()) && !is_complex(*dtype)) {
+    fail<DTypeError>("{} cannot become {}: the imaginary parts would be lost", type_of(x), *dtype);
+  }
+  return converted(x, *dtype);
+}
+
 DType result_dtype(const Tensor& x, DType wide) { return is_half(x.dtype()) ? x.dtype() : wide; }
 
 struct Moments {
@@ -108,12 +120,14 @@ Tensor count_nonzero(const Tensor& x, const std::optional<Ints>& axis, bool keep
   return count_true(converted(x, DType::bool_), axes_of(x, axis), keepdims);
 }
 
-Tensor mean(const Tensor& x, const std::optional<Ints>& axis, bool keepdims) {
-  return converted(mean_of(to_wide_float(x), axes_of(x, axis), keepdims), x.dtype());
+Tensor mean(const Tensor& x, const std::optional<Ints>& axis, bool keepdims, std::optional<DType> dtype) {
+  const Tensor values = to_floating(x, dtype);
+  return converted(mean_of(to_wide_float(values), axes_of(x, axis), keepdims), values.dtype());
 }
 
-Tensor var(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
-  return moments_of(x, axes_of(x, axis), correction, keepdims).var;
+Tensor var(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims,
+           std::optional<DType> dtype) {
+  return moments_of(to_floating(x, dtype), axes_of(x, axis), correction, keepdims).var;
 }
 
 VarMeanResult var_mean(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
@@ -126,8 +140,9 @@ StdMeanResult std_mean(const Tensor& x, const std::optional<Ints>& axis, const S
   return {neural::root_of(moments.var, 2), moments.mean};
 }
 
-Tensor std(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
-  return neural::root_of(composite::var(x, axis, correction, keepdims), 2);
+Tensor std(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims,
+           std::optional<DType> dtype) {
+  return neural::root_of(composite::var(x, axis, correction, keepdims, dtype), 2);
 }
 
 Tensor average(const Tensor& x, const std::optional<Ints>& axis, const std::optional<Tensor>& weights, bool keepdims) {

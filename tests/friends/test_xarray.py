@@ -168,13 +168,17 @@ def test_missing_values_need_a_dtype_of_numpy(name: str) -> None:
     np.testing.assert_array_equal(MISSING[name](labelled(pending(X)).as_numpy()), MISSING[name](labelled(X)))
 
 
-# These look for parts of NumPy in a tensor's namespace: np.lib, dtype.type, lists as arrays, np.gradient's edge_order.
+# These look for parts of NumPy in a tensor's namespace: np.lib, dtype.type.
 NUMPY_ONLY: dict[str, tuple[Callable[[xr.DataArray], Any], type[Exception], str]] = {
     "rolling": (lambda d: d.rolling(time=3).mean(), AttributeError, "lib"),
     "interp": (lambda d: d.interp(time=1.5), AttributeError, "type"),
-    "isin": (lambda d: d.isin([1.0]), TypeError, "not list"),
-    "differentiate": (lambda d: d.differentiate("time"), TypeError, "edge_order"),
 }
+
+
+def test_lists_and_edges_are_taken_as_numpy_takes_them() -> None:
+    for call in (lambda d: d.isin(X[0].tolist()), lambda d: d.differentiate("time", edge_order=2)):
+        here = call(labelled(pending(X)))
+        np.testing.assert_allclose(np.asarray(here.data), np.asarray(call(labelled(X)).data), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", NUMPY_ONLY)

@@ -26,6 +26,11 @@ def sum_dtype(x: Array) -> Any:
     return np.uint64 if x.dtype.kind == "u" else x.dtype
 
 
+def mean_dtype(x: Array) -> Any:
+    """What means have: NumPy's, but float32 for integers and bools."""
+    return np.float32 if x.dtype.kind in "biu" else None
+
+
 def fft_axes(x: Array, s: Any, axis: Any) -> Any:
     """NumPy wants axes whenever it is given sizes."""
     if axis is not None:

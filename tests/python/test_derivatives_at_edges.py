@@ -166,6 +166,8 @@ def test_the_padding_row_is_not_trained(padding: int) -> None:
 def test_detach_is_stop_gradient() -> None:
     assert slope(lambda x: x * lento.detach(x), t(3)).tolist() == [3]
     assert lento.detach(t(1, 2)).tolist() == [1, 2]
+    assert slope(lambda x: x * x.detach(), t(3)).tolist() == [3]
+    assert t(1, 2).detach().tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("size", [1e-23, 1e-4, 1.0, 1e20], ids=str)

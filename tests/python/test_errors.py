@@ -68,7 +68,7 @@ def test_t2_composites_name_the_function_that_was_called() -> None:
 
 WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: lento.tanh(), "tanh() missing 1 required positional argument: 'x'"),
-    (lambda: lento.where(f32(2) > 0), "where() missing 2 required positional arguments: 'x1' and 'x2'"),
+    (lambda: lento.where(condition=f32(2) > 0), "where() missing 2 required positional arguments: 'x1' and 'x2'"),
     (lambda: lento.tanh(f32(2), f32(2)), "tanh() takes 1 positional argument but 2 were given"),
     (lambda: lento.tanh(x=f32(2), y=1), "tanh() got an unexpected keyword argument 'y'"),
     (lambda: lento.tanh(f32(2), x=f32(2)), "tanh() got multiple values for argument 'x'"),
@@ -76,7 +76,15 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: lento.tanh(None), "tanh(): argument 'x' must be Tensor, not None"),
     (lambda: lento.nn.softmax(f32(2), axis="x"), "softmax(): argument 'axis' must be int, not str"),
     (lambda: lento.nn.softmax(f32(2), axis=True), "softmax(): argument 'axis' must be int, not bool"),
-    (lambda: lento.add(f32(2), [1]), "add(): argument 'x2' must be Tensor or a number, not list"),
+    (lambda: lento.add(f32(2), {1}), "add(): argument 'x2' must be Tensor or a number, not set"),
+    (
+        lambda: lento.random.randint(0, 9, (3,)),
+        "randint(): argument 'high' must be a number, not tuple; the shape is the first argument",
+    ),
+    (
+        lambda: lento.random.normal(0, 1, [3]),
+        "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument",
+    ),
     (lambda: lento.reshape(f32(2), "ab"), "reshape(): argument 'shape' must be int or a sequence of ints, not str"),
     (
         lambda: lento.reshape(f32(2), (1, 2.0)),

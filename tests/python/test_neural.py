@@ -97,6 +97,7 @@ WRONG: list[tuple[Call, type[Exception], list[str]]] = [
     (lambda: nn.fold(f32(1, 4, 9), 4, 2, padding=1), lento.ShapeError, ["fold", "(1, 4, 9)"]),
     (lambda: nn.scaled_dot_product_attention(f32(2, 3), f32(2, 4), f32(2, 4)), lento.ShapeError, ["(2, 3)", "(2, 4)"]),
     (lambda: random.randint((3,), 5, 5), ValueError, ["randint", "5"]),
+    (lambda: random.randint(0, 9, 3), ValueError, ["randint", "the shape, here (0,)"]),
     (lambda: random.randint((3,), 0, 300, dtype=lento.uint8), ValueError, ["randint", "uint8"]),
     (lambda: random.normal((3,), dtype=lento.int32), lento.DTypeError, ["normal", "int32"]),
     (lambda: random.normal((2, 3), f32(4)), lento.ShapeError, ["normal", "(4,)", "(2, 3)"]),

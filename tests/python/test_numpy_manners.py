@@ -95,6 +95,89 @@ def test_functions_take_arrays() -> None:
     check(lento.take(DATA, np.array([2, 0]), axis=1), DATA[:, [2, 0]])
 
 
+def test_functions_take_lists() -> None:
+    check(lento.sum([[1, 2], (3, 4)], axis=0), np.array([4, 6]))
+    check(lento.maximum(lento.asarray(DATA), [2, 0, 1]), np.maximum(DATA, np.array([2, 0, 1])).astype(np.float32))
+    check(lento.take(DATA, [2, 0], axis=1), DATA[:, [2, 0]])
+    for x in (np.array([1, 2, 3], np.int8), np.array([0.1, 0.2, 0.5]), np.array([0.1, 2], np.float32)):
+        check(lento.isin(lento.asarray(x), x.tolist()[:2]), np.isin(x, x[:2]))
+        check(lento.isin(x.tolist(), lento.asarray(x[1:])), np.isin(x, x[1:]))
+        check(lento.isin(x, []), np.isin(x, []))
+    check(lento.isin(np.array([-1], np.int8), [127, 255, 300]), np.array([False]))
+    check(lento.sum([lento.asarray(DATA), lento.asarray(DATA)], axis=0), DATA + DATA)
+    check(lento.concat([[1, 2], lento.asarray([3])]), np.array([1, 2, 3]))
+    check(lento.stack([np.array([0.5, 1]), [0.1, 0.7]]), np.array([[0.5, 1], [0.1, 0.7]]))
+    check(lento.full((2, 2), [1.0, 2.0]), np.full((2, 2), [1, 2], np.float32))
+    for ragged in ([[1, 2], [3]], ["a"], [None]):
+        with pytest.raises((TypeError, ValueError), match=r"^exp\(\): "):
+            lento.exp(ragged)
+
+
+def test_floats_in_a_list_are_as_exact_as_those_beside_them() -> None:
+    double = np.array([0.1, 0.2])
+    check(lento.add(lento.asarray(double), [0.1, 0.7]), double + np.array([0.1, 0.7]))
+    check(lento.add([0.1, 0.7], double), double + np.array([0.1, 0.7]))
+    check(lento.add(lento.asarray(double), [0.1j, 0.7]), double + np.array([0.1j, 0.7]))
+    single = double.astype(np.float32)
+    check(lento.add(lento.asarray(single), [0.1, 0.7]), single + np.array([0.1, 0.7], np.float32))
+
+
+def test_where_of_a_condition_is_nonzero() -> None:
+    for condition in (DATA > 2, np.zeros(3, bool), np.zeros((0, 2), bool), np.array([0, 2, 0, 3])):
+        found = lento.where(lento.asarray(condition))
+        expected = np.where(condition)
+        assert isinstance(found, tuple)
+        assert len(found) == len(expected)
+        for here, there in zip(found, expected, strict=True):
+            check(here, there)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x2'"):
+        lento.where(lento.asarray(DATA > 2), 1)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_dtypes_of_means(name: str) -> None:
+    large = np.array([[2**53, 2**53 + 2], [2**53 + 4, 2**53 + 12]])  # float32 has none of these apart
+    check(getattr(lento.asarray(large), name)(dtype=lento.float64), getattr(large, name)(dtype=np.float64))
+    check(getattr(np, name)(lento.asarray(large), axis=1, dtype=np.float64), getattr(np, name)(large, axis=1))
+    complex_result = getattr(lento, name)(lento.asarray(DATA), dtype=lento.complex128, keepdims=True)
+    np.testing.assert_allclose(complex_result, getattr(np, name)(DATA, dtype=np.complex128, keepdims=True), rtol=1e-12)
+    assert complex_result.dtype is (lento.complex128 if name == "mean" else lento.float64)
+    with pytest.raises(TypeError, match=f"^{name}: dtype is int64"):
+        getattr(lento, name)(lento.asarray(large), dtype=lento.int64)
+    with pytest.raises(TypeError, match=f"^{name}: .*imaginary"):
+        getattr(lento, name)(lento.asarray([1j, 2]), dtype=lento.float32)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
+def test_gradients_of_samples(dtype: str, edge_order: int) -> None:
+    x = (np.arange(30).reshape(5, 6) ** 2 % 200).astype(dtype)
+    error = 1e-5 if dtype != "complex128" else 1e-12
+    for axis in (0, 1):
+        for spacing in (0.5, np.float64(3), np.array([1, 2, 5, 6, 9, 17])[: x.shape[axis]]):
+            here = lento.gradient(lento.asarray(x), spacing, axis=axis, edge_order=edge_order)
+            there = np.gradient(
+                x.astype(np.promote_types(dtype, np.float32)), spacing, axis=axis, edge_order=edge_order
+            )
+            np.testing.assert_allclose(here, there, rtol=error, atol=error)
+            assert here.dtype is (lento.complex128 if dtype == "complex128" else lento.float32)
+    steps = lento.asarray([2.0, 4.0])
+    row = x[0].real.astype(np.float32)
+    np.testing.assert_array_equal(lento.gradient(row, steps[0]), np.gradient(row, 2.0))
+
+
+def test_gradients_that_cannot_be() -> None:
+    x = lento.asarray(DATA)
+    with pytest.raises(ValueError, match="edge_order is 3"):
+        lento.gradient(x, edge_order=3)
+    with pytest.raises(ValueError, match="fewer than 3 elements"):
+        lento.gradient(x, axis=0, edge_order=2)
+    with pytest.raises(ValueError, match="2 positions for the 3 elements"):
+        lento.gradient(x, [1.0, 2.0])
+    with pytest.raises(ValueError, match="no vector"):
+        lento.gradient(x, DATA)
+
+
 # --- NumPy's functions on tensors ---
 
 FUNCTIONS: list[Any] = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import importlib
 
 import lento
 import numpy as np
@@ -61,6 +63,35 @@ def test_a_weight_that_is_updated_in_place_is_prepared_anew() -> None:
         assert np.array_equal(convolved(x, w), expected(x, w)), step
         assert np.array_equal(convolved(x, w), expected(x, w)), step
     assert lento.metrics.counter("donation") > donated
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_part_of_a_tensor_that_is_updated_in_place_is_prepared_anew(start: int) -> None:
+    """Prepared weights are known by their address, and a part has another one than the whole that is written."""
+    x = image(1)
+    both = lento.asarray(np.random.default_rng(2).integers(-2, 3, (2, *SHAPE)).astype(np.float32))
+    lento.eval(both)
+    for _ in range(3):
+        convolved(x, both[start])
+    donated = lento.metrics.counter("donation")
+    for step in range(4):
+        both += 1.0
+        lento.step(wait=True)
+        for _ in range(3):
+            assert np.array_equal(convolved(x, both[start]), expected(x, both[start])), step
+    assert lento.metrics.counter("donation") > donated
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_part_of_a_tensor_that_is_freed_is_prepared_anew(start: int) -> None:
+    x = image(1)
+    for seed in range(6):
+        both = lento.asarray(np.random.default_rng(seed).integers(-2, 3, (2, *SHAPE)).astype(np.float32))
+        lento.eval(both)
+        for _ in range(3):
+            assert np.array_equal(convolved(x, both[start]), expected(x, both[start])), seed
+        del both
+        gc.collect()
 
 
 def test_a_weight_that_is_updated_and_used_in_one_step_is_prepared_anew() -> None:
@@ -126,6 +157,57 @@ def test_e9_nothing_is_kept_under_a_memory_limit() -> None:
         assert reused() == before
     finally:
         lento.set_memory_limit(0)
+
+
+def written_through(exported: np.ndarray) -> np.ndarray:
+    """As a library writes that does not look at the read-only flag of DLPack."""
+    pointer = ctypes.cast(exported.__array_interface__["data"][0], ctypes.POINTER(ctypes.c_float))
+    return np.ctypeslib.as_array(pointer, exported.shape)
+
+
+def test_exported_memory_is_prepared_every_time() -> None:
+    x, w = image(1), weight(2)
+    for _ in range(3):
+        convolved(x, w)  # kept by now
+    exported = np.from_dlpack(w)
+    writable = written_through(exported)
+    before = reused()
+    for seed in range(4):
+        writable[...] = np.random.default_rng(seed).integers(-2, 3, SHAPE)
+        assert np.array_equal(w.numpy(), writable)
+        for _ in range(3):
+            assert np.array_equal(convolved(x, w), expected(x, w)), seed
+    # Nobody tells what was written before the export went.
+    writable[...] = 1
+    del exported, writable
+    gc.collect()
+    for _ in range(3):
+        assert np.array_equal(convolved(x, w), expected(x, w))
+    assert reused() == before
+
+
+def test_a_copy_for_another_library_is_no_export() -> None:
+    x, w = image(1), weight(2)
+    np.from_dlpack(w, copy=True)[...] = 5
+    w.__dlpack__()
+    for _ in range(2):
+        convolved(x, w)
+    before = reused()
+    assert np.array_equal(convolved(x, w), expected(x, w))
+    assert reused() == before + 1
+
+
+@pytest.mark.peers
+def test_what_torch_writes_is_what_is_convolved() -> None:
+    torch = importlib.import_module("torch")
+    x, w = image(1), weight(2)
+    for _ in range(3):
+        convolved(x, w)
+    there = torch.from_dlpack(w)
+    for _ in range(3):
+        there += 1
+        assert np.array_equal(w.numpy(), there.numpy())
+        assert np.array_equal(convolved(x, w), expected(x, w))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

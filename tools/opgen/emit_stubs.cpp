@@ -12,10 +12,10 @@ std::string stub_type(const ArgType& type) {
   // Names of builtin types are ops in some namespaces (complex, bool), so they are written in full.
   switch (type.kind) {
     case ArgKind::tensor:
-      text = type.list ? "Sequence[Tensor] | Tensor" : "Tensor";
+      text = type.list ? "Sequence[TensorLike] | Tensor" : "TensorLike";
       break;
     case ArgKind::operand:
-      text = "Tensor | builtins.complex";
+      text = "TensorLike | builtins.complex";
       break;
     case ArgKind::number:
       text = type.list ? "Sequence[builtins.complex] | builtins.complex" : "builtins.complex";
@@ -102,7 +102,9 @@ std::string stub_header(std::string_view about) {
       "import builtins\n"
       "from collections.abc import Sequence\n"
       "from typing import Any, Literal, NamedTuple, TypeAlias, overload\n\n"
+      "import numpy.typing as npt\n\n"
       "from lento._core import Device, DType, Generator, Tensor\n\n"
+      "TensorLike: TypeAlias = Tensor | npt.NDArray[Any] | Sequence[Any]\n"
       "DTypeLike: TypeAlias = DType | builtins.str | builtins.type[Any]\n\n",
       about);
 }
@@ -121,6 +123,11 @@ std::string namespace_stub(const Catalogue& catalogue, const std::string& space)
       w.line("class {}(NamedTuple):", stub_result(entry));
       for (const std::string& result : entry.results) w.line("    {}: Tensor", result);
       w.line();
+    }
+    if (space.empty() && entry.name == "where") {  // python/src/functions.cpp adds this form
+      w.add("@overload");
+      w.add("def where(condition: TensorLike, /) -> tuple[Tensor, ...]: ...");
+      w.add("@overload");
     }
     stub_function(w, entry, entry.name, false);
     for (const Text& alias : entry.aliases) stub_function(w, entry, alias.value, false);

@@ -275,10 +275,13 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
     addresses_[i] = address(base);
     const OperandRef home = schedule_.home(base);
     const bool is_input = home.kind() == OperandRef::Kind::leaf;
-    inputs_[i] = is_input && !arguments_.inputs[home.index()]->buffer->shared() ? 1 : 0;
+    const Buffer* const buffer = is_input ? arguments_.inputs[home.index()]->buffer.get() : nullptr;
+    inputs_[i] = is_input && !buffer->shared() && !buffer->exported() ? 1 : 0;
     if (step.views.empty()) continue;
     const std::optional<std::int64_t> moved = offset(step.views[i].starts);
     if (!moved) return false;
+    // What is kept of an input is forgotten by the address of the whole.
+    if (*moved != 0) inputs_[i] = 0;
     addresses_[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
   }
   take_updated(number, step);

@@ -2,8 +2,8 @@
 //
 // A weight is known by where it lies. What is kept for an address is forgotten when that memory is written or freed:
 // by the arena, and by runs that write a result into an input. Only inputs of programs are known here, since all that a
-// program computes is written anew in every run; and of them only those in memory of our own, since nobody tells us
-// when somebody else's changes.
+// program computes is written anew in every run; and of them only those in memory of our own that was not handed to
+// another library, since nobody tells us when others write.
 //
 // The first run only notes the weight; the second keeps it. A weight that every step changes, as in training, is never
 // kept. What is kept counts as cached memory, and goes when a limit asks for it.
