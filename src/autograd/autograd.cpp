@@ -2,6 +2,7 @@
 #include <lento/autograd.h>
 #include <lento/lento.h>
 
+#include "autograd/cotangents.h"
 #include "autograd/rule.h"
 #include "base/fail.h"
 #include "ops/compose.h"
@@ -68,25 +69,26 @@ std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& output
                                                const std::vector<Tensor>& cotangents,
                                                const std::vector<Tensor>& inputs) const {
   check_pairs("cotangent", outputs, "output", cotangents);
-  Tangents sums;
+  Cotangents sums;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!cotangents[i].defined() || !log_->follows(outputs[i])) continue;
-    accumulate(sums, outputs[i], fitted(cotangents[i], outputs[i].shape(), outputs[i].dtype()));
+    sums.add(outputs[i], fitted(cotangents[i], outputs[i].shape(), outputs[i].dtype()));
   }
   for (auto op = log_->ops().rbegin(); op != log_->ops().rend(); ++op) {
     std::vector<Tensor> grads;
-    for (const Tensor& result : op->results) grads.push_back(find(sums, result));
+    for (const Tensor& result : op->results) grads.push_back(sums.of(result));
     if (std::ranges::none_of(grads, &Tensor::defined)) continue;
+    if (op->custom == nullptr && op->op == Op::strided_slice && sums.add_slice(*op, grads[0])) continue;
     RuleCall call(*op, grads);
     apply_rule(call);
     const SourceScope scope(op->source);  // as the rule's own ops: sums belong to the line whose gradients meet
     for (std::size_t i = 0; i < op->operands.size(); ++i) {
-      if (call.given()[i].defined()) accumulate(sums, op->operands[i].tensor, call.given()[i]);
+      if (call.given()[i].defined()) sums.add(op->operands[i].tensor, call.given()[i]);
     }
   }
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {
-    const Tensor& sum = find(sums, x);
+    const Tensor sum = sums.of(x);
     gradients.push_back(sum.defined() ? sum : zeros_like(x));
   }
   return gradients;

@@ -134,59 +134,6 @@ def test_sums_of_gradients_show_the_line_where_they_meet() -> None:
 # --- nesting ---
 
 
-def test_gradients_of_linear_layers_lie_as_their_weights_do() -> None:
-    weight, x = lento.ones((48, 32)), lento.asarray(np.linspace(-1, 1, 8 * 32, dtype=np.float32).reshape(8, 32))
-    cotangent = lento.asarray(np.cos(np.arange(8 * 48, dtype=np.float32)).reshape(8, 48))
-    lento.eval(weight, x, cotangent)
-
-    def loss(weight: Any, evaluated: bool = False) -> Any:
-        columns = weight.T
-        if evaluated:
-            lento.eval(columns)
-        return lento.sum((x @ columns) * cotangent)
-
-    gradient = lento.grad(loss)(weight)
-    kernels = [line for line in lento.dump(gradient * 2, "backend").splitlines() if line.startswith("kernel")]
-    # "any" would be a tensor that is read with a stride.
-    assert kernels
-    assert not [line for line in kernels if " any" in line]
-    expected = np.asarray(cotangent).T @ np.asarray(x)
-    np.testing.assert_allclose(np.asarray(gradient), expected, rtol=1e-5, atol=1e-5)
-    # Which way the product is taken does not depend on what was computed meanwhile.
-    again = lento.grad(loss)(weight, evaluated=True)
-    assert np.asarray(gradient).tobytes() == np.asarray(again).tobytes()
-
-
-def test_gradients_of_transposed_factors_of_every_kind() -> None:
-    random = np.random.default_rng(3)
-
-    def factor(*shape: int) -> Any:
-        return lento.asarray(random.normal(size=shape) + 1j * random.normal(size=shape))
-
-    for a, b in [
-        ((3, 4), (4, 5)),
-        ((2, 3, 4), (4, 5)),
-        ((3, 4), (2, 4, 5)),
-        ((2, 3, 4), (2, 4, 5)),
-        ((2, 3, 4), (1, 4, 5)),
-    ]:
-        x, y = factor(*a), factor(*b)
-        turned = [lento.matrix_transpose(x), lento.matrix_transpose(y)]
-        lento.eval(x, y, *turned)
-        weight = factor(*lento.matmul(x, y).shape)
-
-        def straight(x: Any, y: Any, weight: Any = weight) -> Any:
-            return lento.sum(lento.real(lento.matmul(x, y) * weight))
-
-        def across(x: Any, y: Any, straight: Any = straight) -> Any:
-            return straight(lento.matrix_transpose(x), lento.matrix_transpose(y))
-
-        for plain, transposed in zip(
-            lento.grad(straight, (0, 1))(x, y), lento.grad(across, (0, 1))(*turned), strict=True
-        ):
-            np.testing.assert_allclose(np.asarray(lento.matrix_transpose(transposed)), np.asarray(plain), rtol=1e-12)
-
-
 def test_derivatives_of_every_order() -> None:
     f = lambda x: lento.sin(x) * lento.exp(x)  # noqa: E731
     x = 0.7
