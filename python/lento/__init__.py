@@ -13,6 +13,7 @@ Code looks eager, but an operation only records what it would do; reading a valu
 from __future__ import annotations
 
 import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core
 from ._ops import *  # functions of the catalogue; first, so that what follows may replace them
@@ -135,3 +136,8 @@ from . import (
 
 # Lines of this package's own files are not where the user called from.
 _core._set_package_folder(_os.path.dirname(__file__))
+
+if not _TYPE_CHECKING:  # which would take every name for one that is there
+    from ._hints import hinting as _hinting
+
+    __getattr__ = _hinting(__name__)

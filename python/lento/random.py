@@ -11,7 +11,7 @@ starts with seed 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Generator as Generator
@@ -33,3 +33,9 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     """Lets the default generator go on from what :func:`state_dict` gave."""
     seed, position = _core.asarray(state["state"], dtype=_core.uint64).tolist()
     default_generator().state = (seed, position)
+
+
+if not TYPE_CHECKING:  # which would take every name for one that is there
+    from ._hints import hinting as _hinting
+
+    __getattr__ = _hinting(__name__)

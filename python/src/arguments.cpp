@@ -13,6 +13,8 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace lento::python {
 namespace {
@@ -51,6 +53,18 @@ std::size_t find_by_numpy_name(const Signature& signature, PyObject* name) {
   return static_cast<std::size_t>(found - signature.parameters.begin());
 }
 
+/// What an argument that others call `name` is called here, or null.
+const char* own_name(const Signature& signature, PyObject* name) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keepdims"}, {"size", "shape"}};
+  for (const auto& [theirs, ours] : kNames) {
+    if (PyUnicode_CompareWithASCIIString(name, theirs) != 0) continue;
+    const auto is_it = [&](const Parameter& parameter) { return std::string_view(parameter.name) == ours; };
+    return std::ranges::any_of(signature.parameters, is_it) ? ours : nullptr;
+  }
+  return nullptr;
+}
+
 // As Python words it: "f() missing 2 required positional arguments: 'x' and 'axis'".
 void set_missing(const Signature& signature, const std::array<PyObject*, kMaxParameters>& slots) {
   std::vector<std::string> missing;
@@ -73,6 +87,11 @@ void set_missing(const Signature& signature, const std::array<PyObject*, kMaxPar
 bool is_int(PyObject* object) { return PyIndex_Check(object) != 0 && !PyBool_Check(object) && !is_tensor(object); }
 
 bool is_list(PyObject* object) { return PyList_Check(object) != 0 || PyTuple_Check(object) != 0; }
+
+bool starts_with_shape(const Signature& signature) {
+  const Parameter& first = signature.parameters[0];
+  return first.kind == Kind::integers && first.name == std::string_view("shape");
+}
 
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
@@ -138,7 +157,10 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
         index = find_by_numpy_name(signature, name);
       }
       if (index == parameters.size()) {
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", signature.name, name);
+        const char* ours = own_name(signature, name);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'%s%s%s", signature.name, name,
+                     ours == nullptr ? "" : "; it is called '", ours == nullptr ? "" : ours,
+                     ours == nullptr ? "" : "' here");
         return false;
       }
       if (slots_[index] != nullptr) {
@@ -161,9 +183,13 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
 void Arguments::wrong_type(std::size_t index, const char* expected) const {
   const Parameter& parameter = signature_->parameters[index];
   PyObject* object = slots_[index];
+  const bool shape_is_spread = parameter.kind == Kind::dtype && is_int(object) && starts_with_shape(*signature_) &&
+                               slots_[0] != nullptr && is_int(slots_[0]);
   raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s%s", signature_->name, parameter.name, expected,
         (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name,
-        shape_comes_late(index) ? "; the shape is the first argument" : "");
+        shape_comes_late(index) ? "; the shape is the first argument"
+        : shape_is_spread       ? "; the shape is one argument, a tuple"
+                                : "");
 }
 
 void Arguments::wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const {
@@ -172,9 +198,8 @@ void Arguments::wrong_element(std::size_t index, const char* expected, PyObject*
 }
 
 bool Arguments::shape_comes_late(std::size_t index) const {
-  const Parameter& first = signature_->parameters[0];
-  return index != 0 && first.kind == Kind::integers && first.name == std::string_view("shape") &&
-         slots_[0] != nullptr && !is_list(slots_[0]) && is_list(slots_[index]);
+  return index != 0 && starts_with_shape(*signature_) && slots_[0] != nullptr && !is_list(slots_[0]) &&
+         is_list(slots_[index]);
 }
 
 bool Arguments::convert_array(std::size_t index) const {

@@ -248,7 +248,9 @@ PyObject* as_index(PyObject* self) noexcept {
   return recorded([&]() -> PyObject* {
     const Tensor& x = tensor_of(self);
     if (!is_integer(x.dtype()) || x.rank() != 0) {
-      raise(PyExc_TypeError, "only a 0-d integer tensor can be used as an index");
+      raise(PyExc_TypeError,
+            "only a 0-d integer tensor can be used as an index, or to repeat a list; to compute with "
+            "the list, make it a tensor with lento.asarray");
     }
     return checked(from_scalar(read_scalar(x)));
   });

@@ -85,6 +85,25 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
         lambda: lento.random.normal(0, 1, [3]),
         "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument",
     ),
+    (
+        lambda: lento.zeros(2, 3),
+        "zeros(): argument 'dtype' must be a dtype or None, not int; the shape is one argument, a tuple",
+    ),
+    (lambda: lento.sum(f32(2), dim=0), "sum() got an unexpected keyword argument 'dim'; it is called 'axis' here"),
+    (
+        lambda: f32(2).mean(keepdim=True),
+        "mean() got an unexpected keyword argument 'keepdim'; it is called 'keepdims' here",
+    ),
+    (
+        lambda: lento.random.normal(size=(2,)),
+        "normal() got an unexpected keyword argument 'size'; it is called 'shape' here",
+    ),
+    (lambda: lento.exp(f32(2), dim=0), "exp() got an unexpected keyword argument 'dim'"),
+    (
+        lambda: f32(3) * [1, 2, 3],
+        "only a 0-d integer tensor can be used as an index, or to repeat a list; to compute with the list, make it a "
+        "tensor with lento.asarray",
+    ),
     (lambda: lento.reshape(f32(2), "ab"), "reshape(): argument 'shape' must be int or a sequence of ints, not str"),
     (
         lambda: lento.reshape(f32(2), (1, 2.0)),
@@ -97,6 +116,7 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: lento.sum(f32(2), keepdims=1), "sum(): argument 'keepdims' must be bool, not int"),
     (lambda: lento.zeros((2,), dtype=3), "zeros(): argument 'dtype' must be a dtype or None, not int"),
+    (lambda: lento.random.normal(dtype=3), "normal(): argument 'dtype' must be a dtype or None, not int"),
     (lambda: lento.zeros((2,), dtype="float99"), "zeros(): unknown dtype 'float99'"),
     (lambda: lento.zeros((2,), dtype=np.str_), "zeros(): Lento has no dtype for NumPy's <U0"),
     (lambda: lento.zeros((2,), device=3), "zeros(): argument 'device' must be Device or str or None, not int"),

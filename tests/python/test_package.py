@@ -6,6 +6,7 @@ import ast
 import gc
 import inspect
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 import lento
 import numpy as np
 import pytest
+from lento._hints import _HINTS
 from locations import BUILD
 
 SPACES = {
@@ -208,3 +210,27 @@ def test_handles_may_be_rebound_while_another_thread_reads() -> None:
         thread.join()
     assert not errors
     assert x.tolist() == [600.0] * 64
+
+
+# --- names of other libraries ---
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in _HINTS.items() for name in names])
+def test_names_of_other_libraries_are_answered(module: str, name: str) -> None:
+    space = sys.modules[module]
+    assert name not in vars(space)
+    assert not hasattr(space, name)
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{name}'; ") as caught:
+        getattr(space, name)
+    assert caught.value.name == name
+    for path in re.findall(r"\b(lento|nn)((?:\.\w+)+)", str(caught.value).partition("; ")[2]):
+        found: Any = {"lento": lento, "nn": lento.nn}[path[0]]
+        for part in path[1][1:].split("."):
+            found = getattr(found, part)
+
+
+def test_other_missing_names_are_plain_errors() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'lento' has no attribute 'nothing'$"):
+        _ = lento.nothing  # type: ignore[attr-defined]
+    with pytest.raises(ImportError, match="cannot import name 'array'"):
+        exec("from lento import array")
