@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,8 +31,8 @@ class Program {
   /// Computes every output, on a worker or, when it is short, on the caller's thread; several threads may run one
   /// program at once. An op that fails poisons exactly what depends on it. An exception poisons every output.
   virtual void run(const RunArguments& arguments) = 0;
-  /// A guess at the time of a run, which decides where it runs.
-  virtual double estimated_microseconds() const { return 1e6; }
+  /// A guess at the time of a run, which decides where it runs; infinite: always on a worker.
+  virtual double estimated_microseconds() const { return std::numeric_limits<double>::infinity(); }
   /// What it occupies, for the limit of the plan cache.
   virtual std::size_t bytes() const { return 0; }
   /// The most bytes a run allocates at a time; known before it runs.

@@ -35,7 +35,8 @@ void reset_timings();
 class TimedSection {
  public:
   explicit TimedSection(TimingId id) : id_(id), start_(std::chrono::steady_clock::now()) {}
-  ~TimedSection() { record_timing(id_, std::chrono::steady_clock::now() - start_); }
+  ~TimedSection() { record_timing(id_, so_far()); }
+  std::chrono::nanoseconds so_far() const { return std::chrono::steady_clock::now() - start_; }
   TimedSection(const TimedSection&) = delete;
   TimedSection& operator=(const TimedSection&) = delete;
 

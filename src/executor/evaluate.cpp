@@ -3,6 +3,7 @@
 #include "backend/backend.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "base/interrupt.h"
 #include "base/timings.h"
 #include "executor/closures.h"
 #include "executor/memory_limit.h"
@@ -165,8 +166,10 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
     check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
     if (saves_graphs()) saved = extract.graph;
+    std::optional<Blocking> blocking;
+    std::unique_ptr<Run>
+        run;  // outlives no_fork: what it lets go of may need a front end's lock, which a fork may hold
     const NoForkNow no_fork;
-    std::unique_ptr<Run> run;
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
@@ -175,7 +178,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
       }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
-    completion = launch(std::move(run), next);
+    completion = launch(run, next, blocking);
     break;
   }
   if (saved) save_graph(*saved, tape.device);
@@ -186,8 +189,9 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
 CompletionRef replay(Tape& tape, AfterLaunch next) {
   // What has to be looked at more closely takes the longer way.
   if (!owned_by_caller(tape) || saves_graphs() || memory_is_limited(tape.device)) return {};
+  std::optional<Blocking> blocking;
+  std::unique_ptr<Run> run;  // outlives no_fork, as above
   const NoForkNow no_fork;
-  std::unique_ptr<Run> run;
   {
     const TapeGuard guard(tape);
     TapeImage* image = tape.size() == 0 ? nullptr : replay_of(tape.device).find(tape);
@@ -196,7 +200,7 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
     run = bind_run(tape, *image);
   }
   count(kHit);
-  return launch(std::move(run), next);
+  return launch(run, next, blocking);
 }
 
 void evaluate_one(TensorState& state) {

@@ -26,6 +26,8 @@ struct Plan {
   std::unique_ptr<Program> program;
   /// Set when a thread replays the plan without asking the cache; spares it once when the cache evicts.
   std::atomic<bool> used{false};
+  /// What the last run took; 0 before there was one.
+  std::atomic<float> last_microseconds{0};
 };
 using PlanPtr = std::shared_ptr<Plan>;
 

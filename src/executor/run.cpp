@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -20,9 +22,10 @@ namespace {
 
 /// Shorter than this and a worker's wake-up costs more than the run (measured: 6 µs for the one who wakes it).
 constexpr double kInlineMicroseconds = 20;
-// A caller that waits has nothing better to do; but it can be interrupted only between runs, and other threads of an
-// interpreter should not notice.
+// A caller that waits has nothing better to do; but it can be interrupted only between runs. What a run took last time
+// is believed more than an estimate.
 constexpr double kInlineMicrosecondsWhenWaiting = 500;
+constexpr double kInlineMeasuredWhenWaiting = 20'000;
 
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
@@ -93,6 +96,8 @@ void Run::execute() {
           inputs[i]->refs.load(std::memory_order_acquire) == 1 && inputs[i]->buffer && inputs[i]->buffer->unique();
     }
     plan->program->run({inputs, donated, scalars, outputs, *sources});
+    plan->last_microseconds.store(std::chrono::duration<float, std::micro>(timed.so_far()).count(),
+                                  std::memory_order_relaxed);
   } catch (const Error& error) {
     poison(*this, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -107,8 +112,9 @@ void Run::execute() {
     // A program that never asks must not collect them for ever.
     if (runs.unreported.size() < kMaxUnreported) runs.unreported.push_back(std::move(failure));
   }
-  // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors.
-  inputs.clear();
+  // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors. A caller
+  // that ran this itself lets go of the inputs when it may block: a front end may need a lock for that.
+  if (queued) inputs.clear();
   outputs.clear();
   if (queued) runs_of(plan->device).release_planned(*this);
   completion->finish();
@@ -123,12 +129,27 @@ void Run::completed() {
   });
 }
 
-CompletionRef launch(std::unique_ptr<Run> run, AfterLaunch next) noexcept {
+namespace {
+
+enum class Where : std::uint8_t { here, here_without_locks, worker };
+
+Where where_to_run(const Run& run, AfterLaunch next) {
+  if (!std::ranges::all_of(run.inputs, [](const ValueRef& input) { return input->settled(); })) return Where::worker;
+  const double estimate = run.plan->program->estimated_microseconds();
+  const bool waits = next == AfterLaunch::wait;
+  if (estimate <= (waits ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds)) return Where::here;
+  const float last = run.plan->last_microseconds.load(std::memory_order_relaxed);
+  return waits && std::isfinite(estimate) && last > 0 && last <= kInlineMeasuredWhenWaiting ? Where::here_without_locks
+                                                                                            : Where::worker;
+}
+
+}  // namespace
+
+CompletionRef launch(std::unique_ptr<Run>& run, AfterLaunch next, std::optional<Blocking>& blocking) noexcept {
   CompletionRef completion = run->completion;
-  const bool ready = std::ranges::all_of(run->inputs, [](const ValueRef& input) { return input->settled(); });
-  const double most = next == AfterLaunch::wait ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds;
-  if (ready && run->plan->program->estimated_microseconds() <= most) {
+  if (const Where where = where_to_run(*run, next); where != Where::worker) {
     count(kInline);
+    if (where == Where::here_without_locks) blocking.emplace();
     run->execute();
     return completion;
   }

@@ -2,6 +2,7 @@
 // its completion.
 #pragma once
 
+#include "base/interrupt.h"
 #include "base/value.h"
 #include "executor/evaluate.h"
 #include "executor/plan.h"
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace lento {
@@ -35,8 +37,9 @@ struct Run final : CompletionListener {
 };
 
 /// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, else on a
-/// worker. For a caller that waits for the end, more is short.
-CompletionRef launch(std::unique_ptr<Run> run, AfterLaunch next) noexcept;
+/// worker. For a caller that waits for the end, more is short; a front end's lock is let go meanwhile, by `blocking`.
+/// A run that is done is left to the caller, who destroys it and then `blocking` once it may block.
+CompletionRef launch(std::unique_ptr<Run>& run, AfterLaunch next, std::optional<Blocking>& blocking) noexcept;
 
 /// Blocks until every run launched before has ended.
 void let_runs_end(std::uint8_t device);

@@ -155,6 +155,33 @@ TEST_F(Async, E1_StepBlocksWhileAsManyStepsAsAllowedAreInFlight) {
   set_options(saved);
 }
 
+int blocked = 0;
+
+TEST_F(Async, E1_ACallerThatWaitsRunsItselfWhatWasShortTheLastTime) {
+  const Device reference("reference:0");
+  const Tensor x = zeros({40, 40}, DType::float32, reference);  // products are taken to be long there
+  eval(x);
+  wait();
+  set_blocking_hooks({[]() -> void* { return &++blocked; }, [](void* /*token*/) {}});
+  const auto runs_here = [&](bool waits) {
+    const std::uint64_t before = metrics::counter("launch.inline");
+    const int blocked_before = blocked;
+    const Tensor y = matmul(x, x);
+    step(reference, {.wait = waits});
+    const bool here = metrics::counter("launch.inline") == before + 1;
+    EXPECT_TRUE(!here || blocked > blocked_before);  // a front end lets go of its lock
+    wait();
+    return here;
+  };
+  cache::clear();
+  EXPECT_FALSE(runs_here(true));  // nobody knows yet
+  bool here = false;
+  for (int tries = 0; tries < 1000 && !here; ++tries) here = runs_here(true);  // a busy machine may take long for it
+  EXPECT_TRUE(here);
+  EXPECT_FALSE(runs_here(false));
+  set_blocking_hooks({});
+}
+
 TEST_F(Async, E1_T9_EvalAndTrimmingDoNotQueueWithoutBoundEither) {
   const Options saved = options();
   Options few = saved;
