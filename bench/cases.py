@@ -138,8 +138,9 @@ class Case:
     model: Model | None = None
     # How often one call runs the function, each time on its last result, as in a loop that waits only at its end.
     steps: int = 1
-    # Whether the inputs are made anew for each round: how fast a large array is read depends on which pages it got.
-    moves: bool = False
+    # At how many places the inputs lie in a round, one after the other: how fast a large array is read depends on which
+    # pages it got.
+    places: int = 1
     # What the sizes are divided by in quick runs.
     shrink: int = field(default=16, compare=False)
 
@@ -181,13 +182,13 @@ def matmul(n: int) -> Case:
 
 def reduction(name: str, make: Callable[..., Make], **more: Any) -> list[Case]:
     return [
-        whole(name, make(N), lambda p, x: getattr(p, name)(x), moves=True, **more),
+        whole(name, make(N), lambda p, x: getattr(p, name)(x), places=4, **more),
         whole(
             f"{name}-rows",
             make(SIDE, SIDE),
             lambda p, x: getattr(p, name)(x, axis=1),
             suffix="rows of 4096²",
-            moves=True,
+            places=4,
             **more,
         ),
         whole(
@@ -195,7 +196,7 @@ def reduction(name: str, make: Callable[..., Make], **more: Any) -> list[Case]:
             make(SIDE, SIDE),
             lambda p, x: getattr(p, name)(x, axis=0),
             suffix="columns of 4096²",
-            moves=True,
+            places=4,
             **more,
         ),
     ]

@@ -117,14 +117,16 @@ def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str
             answer = worker.ask("prepare", LONGEST_SECONDS, name=case.name, expected=expected)
         results[peer] = failure(answer) or {"samples_ns": []}
     used = dict.fromkeys(run.peers, 0.0)
-    for round in range(run.rounds):
+    rounds = run.rounds * case.places
+    seconds = (STEPS_SECONDS if case.model else BURST_SECONDS) / case.places
+    for round in range(rounds):
         # Another one is first in each round.
         first = round % len(run.peers)
         for peer in run.peers[first:] + run.peers[:first]:
             if "samples_ns" not in results[peer] or used[peer] > ENOUGH_SECONDS:
                 continue
-            progress.show(f"round {round + 1} of {run.rounds}, {peer}")
-            if case.moves and round > 0 and failure(answer := run.worker(peer).ask("move", LONGEST_SECONDS)):
+            progress.show(f"round {round + 1} of {rounds}, {peer}")
+            if case.places > 1 and round > 0 and failure(answer := run.worker(peer).ask("move", LONGEST_SECONDS)):
                 results[peer] = answer
                 continue
             time.sleep(PAUSE_SECONDS)
@@ -132,7 +134,7 @@ def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str
             answer = run.worker(peer).ask(
                 "measure",
                 LONGEST_SECONDS,
-                seconds=0.0 if run.quick else (STEPS_SECONDS if case.model else BURST_SECONDS),
+                seconds=0.0 if run.quick else seconds,
                 most=BURST_CALLS,
             )
             used[peer] += time.monotonic() - start
@@ -141,7 +143,7 @@ def measure_warm(case: Case, run: Run, progress: Progress) -> dict[str, dict[str
             else:
                 results[peer]["samples_ns"] += answer["samples"]
         if case.bytes:
-            progress.show(f"round {round + 1} of {run.rounds}, STREAM")
+            progress.show(f"round {round + 1} of {rounds}, STREAM")
             run_stream(run, case.bytes // 16)
     for worker in run.workers.values():
         if worker.alive:
