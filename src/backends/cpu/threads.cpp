@@ -28,8 +28,11 @@ using Word = std::atomic<std::uint32_t>;
 /// How often a thread looks before it sleeps: some 20 µs, which is longer than the time between two kernels of a step
 /// and short beside what sleeping and waking costs everybody.
 constexpr int kSpins = 1000;
-/// Chunks a thread: enough to balance threads that started late or were interrupted.
-constexpr std::int64_t kChunksPerThread = 4;
+/// A thread takes this part of its share of what is left, so that chunks are long as long as there is much to do, and
+/// short at the end, where threads that started late or were interrupted must not be waited for.
+constexpr std::int64_t kPartOfShare = 2;
+/// The shortest chunks are this part of a thread's share of all.
+constexpr std::int64_t kSmallestPart = 16;
 
 /// How many sleepers a thread wakes: waking costs microseconds each, so those who wake wake the others.
 constexpr int kWakes = 2;
@@ -55,7 +58,7 @@ void wake(Word& word, int count) {
 struct Job {
   const FunctionRef<void(std::int64_t, std::int64_t)>* body = nullptr;
   std::int64_t count = 0;
-  std::int64_t chunk = 0;
+  std::int64_t chunk = 0;             // the shortest; others are multiples of it
   std::uint32_t helpers = 0;          // as many may come in
   std::atomic<std::int64_t> next{0};  // where the next chunk begins
   std::atomic<bool> failed{false};
@@ -120,14 +123,22 @@ class Team {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
+  std::int64_t end_of_chunk(std::int64_t begin) const {
+    const std::int64_t left = (job_.count - begin) / job_.chunk;
+    const std::int64_t wanted = left / ((static_cast<std::int64_t>(job_.helpers) + 1) * kPartOfShare);
+    return std::min(begin + std::max<std::int64_t>(wanted, 1) * job_.chunk, job_.count);
+  }
+
   /// Does chunks until there are none.
   void work() noexcept {
     inside = true;
     try {
-      while (true) {
-        const std::int64_t begin = job_.next.fetch_add(job_.chunk, std::memory_order_relaxed);
-        if (begin >= job_.count) break;
-        (*job_.body)(begin, std::min(begin + job_.chunk, job_.count));
+      std::int64_t begin = job_.next.load(std::memory_order_relaxed);
+      while (begin < job_.count) {
+        const std::int64_t end = end_of_chunk(begin);
+        if (!job_.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+        (*job_.body)(begin, end);
+        begin = job_.next.load(std::memory_order_relaxed);
       }
     } catch (...) {
       if (!job_.failed.exchange(true, std::memory_order_relaxed)) job_.failure = std::current_exception();
@@ -216,7 +227,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::
   if (count > grain && !inside) {
     const std::int64_t grains = (count - 1) / grain + 1;
     const auto threads = static_cast<int>(std::min<std::int64_t>(num_threads(), grains));
-    const std::int64_t chunk = std::max<std::int64_t>(grains / (threads * kChunksPerThread), 1) * grain;
+    const std::int64_t chunk = std::max<std::int64_t>(grains / (threads * kSmallestPart), 1) * grain;
     if (threads > 1 && current_team().run(count, chunk, threads, body)) return;
   }
   body(0, count);
