@@ -25,7 +25,7 @@ Tensor moved_products(const Tensor& x, const Tensor& kernel, std::string_view mo
   const Ints none{m - 1};
   const Tensor whole =
       prim::convolution(reshaped(x, Shape{1, 1, n}), reshaped(kernel, Shape{1, 1, m}), Ints{1}, none, none, Ints{1}, 1);
-  const Tensor line = reshaped(whole, Shape{n + m - 1});
+  Tensor line = reshaped(whole, Shape{n + m - 1});
   if (mode == "full") return line;
   if (mode == "same") return sliced(line, 0, (shorter - 1) / 2, longer);
   return sliced(line, 0, shorter - 1, longer - shorter + 1);
