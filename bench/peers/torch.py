@@ -14,6 +14,8 @@ from . import Peer
 
 class Torch(Peer):
     compiles = False
+    # Convolutions with channels last took three quarters of the time that others took.
+    channels_last = True
     exp = staticmethod(torch.exp)
     tanh = staticmethod(torch.tanh)
     sqrt = staticmethod(torch.sqrt)
@@ -77,6 +79,13 @@ class Torch(Peer):
     def mean_of_pixels(self, x: Any) -> Any:
         return x.mean((2, 3))
 
+    def picture(self, x: Any) -> Any:
+        """A batch of pictures or a weight of a convolution in the order that suits the library."""
+        return x.contiguous(memory_format=torch.channels_last) if self.channels_last and x.dim() == 4 else x
+
+    def parameter(self, name: str, values: np.ndarray) -> Any:
+        return self.picture(super().parameter(name, values))
+
     def compile_training(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """What the library's users would do to the loss and to the optimizer's step."""
         return function
@@ -86,6 +95,7 @@ class Torch(Peer):
     ) -> Callable[[], Any]:
         for weight in weights.values():
             weight.requires_grad_()
+        batch = [self.picture(x) for x in batch]
         optimizer = self.optimizer(list(weights.values()), rate)
         forward = self.compile_training(lambda: loss(self, weights, *batch))
         update = self.compile_training(optimizer.step)
@@ -124,6 +134,7 @@ class TorchCompile(Torch):
 
 class TorchLazy(Torch):
     compiles = True
+    channels_last = False
 
     def __init__(self, threads: int) -> None:
         import torch._lazy
