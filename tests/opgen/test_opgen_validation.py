@@ -44,7 +44,7 @@ CASES: dict[str, tuple[str, Errors]] = {
         [(1, 68, "duplicate alias 'tanh': it is already at a_good.yaml:1")],
     ),
     "duplicate primitive": (
-        "- {op: tanh, hidden: true, doc: D., args: [x: Tensor], family: scan}\n",
+        "- {op: tanh, hidden: true, doc: D., args: [x: Tensor], family: scan, batch: shift}\n",
         [(1, 8, "duplicate primitive 'tanh': it is already at a_good.yaml:1")],
     ),
     "duplicate method": (
@@ -73,6 +73,29 @@ CASES: dict[str, tuple[str, Errors]] = {
     "unknown family": (
         "- {op: f, doc: D., args: [x: Tensor], family: reducton}\n",
         [(1, 47, "unknown family 'reducton'; did you mean 'reduction'?")],
+    ),
+    "batch rule of a composite": (
+        "- {op: f, doc: D., args: [x: Tensor], family: composite, batch: shift}\n",
+        [(1, 65, "op 'f' of family 'composite' has a 'batch' rule; only primitives that are not elementwise do")],
+    ),
+    "batch rule of an elementwise op": (
+        "- {op: f, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in any, compute: x, batch: shift}\n",
+        [(1, 102, "op 'f' of family 'elementwise' has a 'batch' rule; only primitives that are not elementwise do")],
+    ),
+    "no batch rule": (
+        "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true}\n",
+        [(1, 8, "primitive 'f' of family 'sort' has no 'batch' rule")],
+    ),
+    "drawing batch rule of what draws nothing": (
+        "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true, batch: draw}\n",
+        [
+            (
+                1,
+                74,
+                "op 'f' of family 'sort' cannot have the batch rule 'draw': 'draw' is that of random primitives, and "
+                "of no others",
+            )
+        ],
     ),
     "unknown batch rule": (
         "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true, dtype: same(x) in any, batch: shft}\n",
@@ -266,7 +289,7 @@ CASES: dict[str, tuple[str, Errors]] = {
         [(1, 72, "unexpected character '$' in an expression")],
     ),
     "compute on an op that is not elementwise": (
-        "- {op: f, doc: D., args: [x: Tensor], family: scan, compute: x}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: scan, compute: x, batch: shift}\n",
         [(1, 62, "op 'f' of family 'scan' has a 'compute' expression; only elementwise ops do")],
     ),
     "elementwise without compute": (
@@ -309,15 +332,15 @@ CASES: dict[str, tuple[str, Errors]] = {
         [(1, 104, "op 'f' has both 'compose' and 'compute'")],
     ),
     "compose on a primitive": (
-        "- {op: f, doc: D., args: [x: Tensor], family: scan, compose: tanh(x)}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: scan, compose: tanh(x), batch: shift}\n",
         [(1, 62, "op 'f' of family 'scan' has a 'compose' expression; only composites do")],
     ),
     "optional operand of a primitive": (
-        '- {op: f, doc: D., args: [x: Tensor, w: "Tensor?"], family: scan}\n',
+        '- {op: f, doc: D., args: [x: Tensor, w: "Tensor?"], family: scan, batch: shift}\n',
         [(1, 38, "argument 'w' of primitive 'f': operands of primitives are not optional")],
     ),
     "two lists of a primitive": (
-        '- {op: f, doc: D., args: [x: "Tensor[]", w: "Tensor[]"], family: scan}\n',
+        '- {op: f, doc: D., args: [x: "Tensor[]", w: "Tensor[]"], family: scan, batch: shift}\n',
         [(1, 8, "primitive 'f' has 2 lists of operands; at most one")],
     ),
     "sample that names no argument": (
@@ -392,7 +415,7 @@ CASES: dict[str, tuple[str, Errors]] = {
         [(1, 69, "'tolerance' takes a number")],
     ),
     "hidden with a namespace": (
-        "- {op: f, doc: D., args: [x: Tensor], family: scan, hidden: true, namespace: nn}\n",
+        "- {op: f, doc: D., args: [x: Tensor], family: scan, hidden: true, namespace: nn, batch: shift}\n",
         [(1, 78, "a hidden op has no 'namespace': it lives in 'prim'")],
     ),
 }

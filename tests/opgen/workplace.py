@@ -36,6 +36,7 @@ GOOD = """\
   doc: Slices at indices.
   args: [x: Tensor, indices: Tensor, axis: int]
   family: gather
+  batch: take
   dtype: same(x) in any
   samples:
     - {x: "any[5,3]", indices: "int64[4] in (-5, 4)", axis: 0}

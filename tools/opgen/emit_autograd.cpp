@@ -154,9 +154,9 @@ std::string batch_rules(const Catalogue& catalogue) {
   w.add("switch (op) {");
   w.indent();
   for (const Entry* entry : catalogue.primitives()) {
-    if (!entry->elementwise() && entry->batch.empty()) continue;
+    if (!entry->elementwise() && !entry->batch) continue;
     w.line("case Op::{}:", cpp_identifier(entry->name));
-    w.line("  return BatchRule::{};", entry->elementwise() ? "align" : entry->batch);
+    w.line("  return BatchRule::{};", entry->elementwise() ? "align" : entry->batch->value);
   }
   w.add("default:");
   w.add("  return BatchRule::each;");

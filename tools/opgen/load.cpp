@@ -143,7 +143,7 @@ class Loader : YamlFile {
                          fmt::format("unknown batch rule '{}'{}", batch->value, suggestion(batch->value, kBatchRules)));
       return;
     }
-    entry_.batch = batch->value;
+    entry_.batch = batch;
   }
 
   void read_args(const YAML::Node& node) {

@@ -97,7 +97,7 @@ struct Entry {
   std::string operator_text;
   std::vector<Text> aliases;
   std::vector<std::pair<Text, Text>> vjp;  ///< argument or comma-separated arguments → expression
-  std::string batch;  ///< how it is repeated for a batch: see autograd/batch_rule.h; elementwise ops have none
+  std::optional<Text> batch;               ///< how a primitive is repeated for a batch: see autograd/batch_rule.h
   bool hidden = false;
   Json samples;  ///< null when there are none
   Position samples_at;

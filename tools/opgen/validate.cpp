@@ -46,6 +46,7 @@ class Validator {
       if (!entry.broken.contains("family") && entry.primitive()) check_primitive(entry);
       check_method(entry);
       check_vjp(entry);
+      if (!entry.broken.contains("family") && !entry.broken.contains("batch")) check_batch(entry);
       validate_samples(entry, diagnostics_);
     }
   }
@@ -246,6 +247,27 @@ class Validator {
                       (entry.args[0].type.kind == ArgKind::tensor || entry.args[0].type.kind == ArgKind::operand);
     if (!self) error(entry.at, fmt::format("op '{}' cannot be a method: its first argument is no Tensor", entry.name));
     if (entry.hidden) error(entry.at, fmt::format("hidden op '{}' cannot be a method", entry.name));
+  }
+
+  /// vmap repeats what is recorded: primitives. Elementwise ones all have the same rule.
+  void check_batch(const Entry& entry) {
+    if (entry.batch && (!entry.primitive() || entry.elementwise())) {
+      error(entry.batch->at,
+            fmt::format("op '{}' of family '{}' has a 'batch' rule; only primitives that are not elementwise do",
+                        entry.name, entry.family));
+      return;
+    }
+    const bool draws = entry.family == "random";
+    if (entry.batch && draws != (entry.batch->value == "draw")) {
+      error(entry.batch->at, fmt::format("op '{}' of family '{}' cannot have the batch rule '{}': 'draw' is that of "
+                                         "random primitives, and of no others",
+                                         entry.name, entry.family, entry.batch->value));
+    }
+    const auto is_tensor = [](const Arg& arg) { return arg.type.kind == ArgKind::tensor; };
+    if (entry.batch || !entry.primitive() || entry.elementwise()) return;
+    if (draws || std::any_of(entry.args.begin(), entry.args.end(), is_tensor)) {
+      error(entry.at, fmt::format("primitive '{}' of family '{}' has no 'batch' rule", entry.name, entry.family));
+    }
   }
 
   void check_vjp(const Entry& entry) {
