@@ -21,13 +21,16 @@ Tensor count_of_winners(const Access& at, const Tensor& x, const Tensor& value, 
   return at.write(converted(equal(x, result), x.dtype()), converted(equal(value, at.read(result)), x.dtype()), "add");
 }
 
-/// What each value was multiplied with. Zeros are counted and left out of the product, which is divided by the value.
-Tensor product_of_others(const Access& at, const Tensor& x, const Tensor& value) {
+/// What each value was multiplied with. Zeros are left out of the product, which is divided by the value: one zero
+/// among the others is their factor, with its derivative; two make a product without any (of the first order).
+Tensor partners(const Access& at, const Tensor& x, const Tensor& value) {
+  const auto met = [&](const auto& of, std::string_view mode) { return at.read(at.write(of(x), of(value), mode)); };
   const auto nonzero = [](const Tensor& t) { return where(equal(t, 0), 1, t); };
-  const auto zeros = [](const Tensor& t) { return converted(equal(t, 0), DType::int64); };
-  const Tensor product = at.read(at.write(nonzero(x), nonzero(value), "multiply"));
-  const Tensor others = at.read(at.write(zeros(x), zeros(value), "add")) - zeros(value);
-  return where(equal(others, 0), product / nonzero(value), 0);
+  const auto zero = [](const Tensor& t) { return where(equal(t, 0), t, 0); };
+  const auto count = [](const Tensor& t) { return converted(equal(t, 0), DType::int64); };
+  const Tensor product = met(nonzero, "multiply") / nonzero(value);
+  const Tensor zeros = met(count, "add") - count(value);
+  return where(equal(zeros, 0), product, where(equal(zeros, 1), product * (met(zero, "add") - zero(value)), 0));
 }
 
 Tensor base(const Access& at, const Tensor& grad, const Tensor& x, const Tensor& value, const Tensor& result,
@@ -50,7 +53,7 @@ Tensor written(const Access& at, const Tensor& grad, const Tensor& x, const Tens
     const Tensor winner = at.read(at.write(zeros(x.shape(), DType::int64, x.device()), number, "set"));
     return where(equal(winner, number), here, 0);
   }
-  if (mode == "multiply") return here * conjugated(product_of_others(at, x, value));
+  if (mode == "multiply") return here * conjugated(partners(at, x, value));
   return where(equal(value, at.read(result)), at.read(grad / count_of_winners(at, x, value, result)), 0);
 }
 

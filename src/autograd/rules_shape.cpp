@@ -22,24 +22,12 @@ Shape kept_shape(const Tensor& x, const Ints& axes) {
   return shape;
 }
 
-/// The elements `by` places further to the front (to the back, when negative) along an axis; `filler` moves in.
-Tensor shifted(const Tensor& x, std::int64_t axis, std::int64_t by, double filler) {
-  Ints low(static_cast<std::size_t>(x.rank()), 0);
-  Ints high = low;
-  low[static_cast<std::size_t>(axis)] = -by;
-  high[static_cast<std::size_t>(axis)] = by;
-  return prim::pad_constant(x, filler, low, high);
-}
-
-/// The product of the elements before each one.
-Tensor product_before(const Tensor& x, std::int64_t axis) { return shifted(prim::scan_prod(x, axis), axis, -1, 1); }
-
-/// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no
-/// trouble.
-Tensor product_of_others(const Tensor& x) {
-  const std::int64_t last = x.rank() - 1;
-  if (x.shape().back() == 0) return x;
-  return product_before(x, last) * flip(product_before(flip(x, Ints{last}), last), Ints{last});
+/// `x` with `count` zeros at the end of an axis.
+Tensor filled(const Tensor& x, std::int64_t axis, std::int64_t count) {
+  Ints high(static_cast<std::size_t>(x.rank()), 0);
+  const Ints low = high;
+  high[static_cast<std::size_t>(axis)] = count;
+  return prim::pad_constant(x, 0, low, high);
 }
 
 }  // namespace
@@ -73,7 +61,7 @@ Tensor reduce_prod(const Tensor& grad, const Tensor& x, const Ints& axes, bool k
   }
   shape.push_back(length);
   const Tensor moved = prim::permute_dims(x, order);
-  const Tensor others = reshaped(product_of_others(reshaped(moved, shape)), moved.shape());
+  const Tensor others = reshaped(composite::product_of_others(reshaped(moved, shape)), moved.shape());
   return spread(grad, x, axes, keepdims) * conjugated(permute_back(others, order));
 }
 
@@ -92,14 +80,20 @@ Tensor scan_prod(const Tensor& grad, const Tensor& x, std::int64_t axis) {
   const std::int64_t length = x.shape()[static_cast<std::size_t>(at)];
   if (length == 0) return grad;
   // What comes back to element i is the product before it, times s_i = g_i + x_(i+1) s_(i+1). Each round takes twice as
-  // many terms together.
+  // many terms together; factor_i is the product of the `reach` elements behind i, where there are as many.
+  const auto from = [&](const Tensor& t, std::int64_t start, std::int64_t size) {
+    return composite::sliced(t, at, start, size);
+  };
   Tensor sum = grad;
-  Tensor factor = shifted(conjugated(x), at, 1, 0);
+  Tensor factor = from(conjugated(x), 1, length - 1);
   for (std::int64_t reach = 1; reach < length; reach *= 2) {
-    sum = sum + factor * shifted(sum, at, reach, 0);
-    if (reach * 2 < length) factor = factor * shifted(factor, at, reach, 0);
+    sum = sum + filled(factor * from(sum, reach, length - reach), at, reach);
+    const std::int64_t left = length - 2 * reach;
+    if (left > 0) factor = from(factor, 0, left) * from(factor, reach, left);
   }
-  return sum * conjugated(product_before(x, at));
+  // An endless sum behind a product of 0 counts nothing.
+  const Tensor before = conjugated(composite::product_before(x, at));
+  return where(bitwise_and(equal(before, 0), bitwise_invert(isfinite(sum))), 0, sum) * before;
 }
 
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {

@@ -195,6 +195,21 @@ Tensor counting(std::int64_t size, Device device, DType dtype) { return prim::io
 
 Tensor sum_over(const Tensor& x, const Ints& axes, bool keep) { return prim::reduce_sum(x, axes, keep); }
 
+Tensor product_before(const Tensor& x, std::int64_t axis) {
+  Ints low(x.shape().size(), 0);
+  Ints high = low;
+  low[static_cast<std::size_t>(axis)] = 1;
+  high[static_cast<std::size_t>(axis)] = -1;
+  return prim::pad_constant(prim::scan_prod(x, axis), 1, low, high);
+}
+
+Tensor product_of_others(const Tensor& x) {
+  if (x.shape().back() == 0) return x;
+  const std::int64_t last = x.rank() - 1;
+  const Ints axes{last};
+  return multiply(product_before(x, last), lento::flip(product_before(lento::flip(x, axes), last), axes));
+}
+
 Tensor count_true(const Tensor& mask, const Ints& axes, bool keep) {
   return sum_over(converted(mask, DType::int64), axes, keep);
 }

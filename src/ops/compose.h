@@ -100,6 +100,11 @@ Tensor number_tensor(const Scalar& value, DType dtype, Device device, const Shap
 
 /// The sum in the dtype of `x`.
 Tensor sum_over(const Tensor& x, const Ints& axes, bool keep = false);
+/// The product of the elements before each one along an axis.
+Tensor product_before(const Tensor& x, std::int64_t axis);
+/// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no
+/// trouble.
+Tensor product_of_others(const Tensor& x);
 /// The number of true elements of a bool tensor, as int64.
 Tensor count_true(const Tensor& mask, const Ints& axes, bool keep = false);
 /// How many elements of `x` differ from zero, evaluated now (clause T10).

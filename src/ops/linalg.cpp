@@ -86,6 +86,46 @@ Diagonalised factorised(const Tensor& x) {
   return {lento::diagonal(lu, 0, -2, -1), sign};
 }
 
+/// The derivative of the determinant, for singular matrices too: the conjugate of the matrix of cofactors.
+Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
+  const std::int64_t n = rows_of(x);
+  const std::int64_t rows = x.rank() - 2;
+  const auto conjugated = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; };
+  if (n == 0) return x;
+  if (n == 1) return lento::ones_like(x);
+  if (n == 2) {
+    const Tensor place = counting(2, x.device());
+    const Tensor diagonal = equal(with_axis(place, 0), with_axis(place, 1));
+    const Tensor turned = lento::flip(conjugated(x), Ints{rows, rows + 1});
+    return where(diagonal, turned, negative(turned));
+  }
+  if (n == 3) {
+    const auto cross = [&](std::int64_t a, std::int64_t b) {
+      return with_axis(lento::linalg::cross(picked(x, rows, a), picked(x, rows, b)), rows);
+    };
+    return conjugated(prim::concatenate({cross(1, 2), cross(2, 0), cross(0, 1)}, rows));
+  }
+  // Regular ones by their inverse. Those that are singular but for rounding, U S V, have the cofactors det(U) det(V) U
+  // S' V, conjugated, with the product of the others for each singular value: their inverse would be right multiplied
+  // by the determinant, but not its derivative. Each way gets harmless matrices in the place of the other's.
+  const Tensor pivots = stop_gradient(abs(factorised(x).diagonal));
+  const Ints last{pivots.rank() - 1};
+  const Tensor bound = multiply(prim::reduce_max(pivots, last, false), static_cast<double>(n) * epsilon_of(x.dtype()));
+  const Tensor singular =
+      with_axis(with_axis(less_equal(prim::reduce_min(pivots, last, false), bound), rows), rows + 1);
+  const Tensor inverse = prim::linear_solve(where(singular, identity_like(x), x), identity_like(x));
+  const Tensor by_inverse =
+      multiply(conjugate_transpose(inverse), conjugated(with_axis(with_axis(determinant, rows), rows + 1)));
+  const Tensor harmless = lento::diag(add(counting(n, x.device(), real_type(x.dtype())), 1));
+  const auto [u, s, vh] = prim::svd_factor(where(singular, x, converted(harmless, x.dtype())), false);
+  Tensor phase = multiply(lento::linalg::det(u), lento::linalg::det(vh));
+  if (!is_complex(x.dtype())) phase = stop_gradient(phase);  // 1 or -1
+  const Tensor scaled = multiply(u, with_axis(converted(product_of_others(s), x.dtype()), rows));
+  const Tensor by_values =
+      multiply(prim::matrix_multiply(scaled, vh), conjugated(with_axis(with_axis(phase, rows), rows + 1)));
+  return where(singular, by_values, by_inverse);
+}
+
 /// Singular values count as zero up to this; `rtol` is a number, or one for each matrix.
 Tensor cutoff_of(const Tensor& singular, const Tensor& x, const std::optional<Operand>& rtol) {
   const Tensor largest = prim::reduce_max(singular, Ints{singular.rank() - 1}, true);
@@ -224,9 +264,18 @@ LuResult lu(const Tensor& x) {
 
 Tensor det(const Tensor& x) {
   require_square(x);
-  const Diagonalised parts = factorised(to_wide_float(x));
-  return converted(multiply(prim::reduce_prod(parts.diagonal, Ints{parts.diagonal.rank() - 1}, false), parts.sign),
-                   x.dtype());
+  const auto value = [](const std::vector<Tensor>& inputs) {
+    const Diagonalised parts = factorised(inputs[0]);
+    const Tensor product = prim::reduce_prod(parts.diagonal, Ints{parts.diagonal.rank() - 1}, false);
+    return std::vector{multiply(product, parts.sign)};
+  };
+  const auto slope = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                        const std::vector<Tensor>& cotangents) {
+    const std::int64_t rank = cotangents[0].rank();
+    const Tensor arriving = with_axis(with_axis(cotangents[0], rank), rank + 1);
+    return std::vector{multiply(conjugate_cofactors(inputs[0], outputs[0]), arriving)};
+  };
+  return converted(custom_gradient(value, slope, {to_wide_float(x)})[0], x.dtype());
 }
 
 SlogdetResult slogdet(const Tensor& x) {

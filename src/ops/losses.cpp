@@ -16,6 +16,12 @@ namespace {
 /// x - target in the wide type.
 Tensor difference(const Tensor& x, const Tensor& target) { return subtract(widen(x), widen(target)); }
 
+/// x² / 2 of what is `inside`: the square of what is not may be infinite, and its derivative times 0 no number.
+Tensor half_square(const Tensor& inside, const Tensor& x) {
+  const Tensor near = where(inside, x, 0);
+  return multiply(multiply(near, near), 0.5);
+}
+
 /// log(p), but not below -100, from where on it is constant.
 Tensor bounded_log(const Tensor& p) {
   const Tensor below = less(log(p), -100.0);
@@ -58,8 +64,9 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, std::string_view re
   const Tensor apart = difference(x, target);
   const Tensor d = abs(apart);
   if (b == 0) return reduce_loss(d, parse_reduction(reduction), x.dtype());
-  const Tensor near = divide(multiply(multiply(apart, apart), 0.5), b);
-  return reduce_loss(where(less(d, b), near, subtract(d, 0.5 * b)), parse_reduction(reduction), x.dtype());
+  const Tensor inside = less(d, b);
+  const Tensor near = divide(half_square(inside, apart), b);
+  return reduce_loss(where(inside, near, subtract(d, 0.5 * b)), parse_reduction(reduction), x.dtype());
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, std::string_view reduction, const Scalar& delta) {
@@ -67,9 +74,9 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, std::string_view reduct
   if (!(limit > 0)) fail<ValueError>("delta must be positive, got {}", delta);
   const Tensor apart = difference(x, target);
   const Tensor d = abs(apart);
-  const Tensor near = multiply(multiply(apart, apart), 0.5);
+  const Tensor inside = less_equal(d, limit);
   const Tensor far = multiply(subtract(d, 0.5 * limit), limit);
-  return reduce_loss(where(less_equal(d, limit), near, far), parse_reduction(reduction), x.dtype());
+  return reduce_loss(where(inside, half_square(inside, apart), far), parse_reduction(reduction), x.dtype());
 }
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,

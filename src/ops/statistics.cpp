@@ -7,6 +7,7 @@
 #include "ops/neural_common.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace lento::composite {
@@ -51,6 +52,27 @@ Moments moments_of(const Tensor& x, const Ints& axes, const Scalar& correction, 
   const Tensor var = divide(sum_over(squared_length(subtract(wide, mean)), axes, keep), std::max(left, 0.0));
   return {converted(var, result_dtype(x, var.dtype())),
           converted(keep ? mean : reshaped(mean, without_axes(mean.shape(), axes)), x.dtype())};
+}
+
+/// The root of the variance. Its derivative is that of a norm, which needs no squares that are numbers.
+Tensor deviation(const Tensor& x, const Ints& axes, const Scalar& correction, bool keep) {
+  const Tensor wide = to_wide_float(x);
+  const Tensor centred = subtract(wide, mean_of(wide, axes, true));
+  const double left = std::max(static_cast<double>(count_along(x, axes)) - correction.to<double>(), 0.0);
+  const DType dtype = result_dtype(x, real_type(wide.dtype()));
+  const auto value = [=](const std::vector<Tensor>& inputs) {
+    const Tensor var = divide(sum_over(squared_length(inputs[0]), axes, keep), left);
+    return std::vector{neural::root_of(converted(var, dtype), 2)};
+  };
+  const auto slope = [=](const std::vector<Tensor>& inputs, const std::vector<Tensor>&,
+                         const std::vector<Tensor>& cotangents) {
+    const Tensor& from = inputs[0];
+    if (from.size() == 0) return inputs;
+    const Tensor arriving =
+        reshaped(converted(cotangents[0], real_type(from.dtype())), without_axes(from.shape(), axes, true));
+    return std::vector{multiply(neural::norm_slope(from, 2, axes), divide(arriving, std::sqrt(left)))};
+  };
+  return custom_gradient(value, slope, {centred})[0];
 }
 
 Tensor scanned(const Tensor& x, std::int64_t axis, std::optional<DType> dtype, bool product) {
@@ -137,12 +159,12 @@ VarMeanResult var_mean(const Tensor& x, const std::optional<Ints>& axis, const S
 
 StdMeanResult std_mean(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims) {
   const Moments moments = moments_of(x, axes_of(x, axis), correction, keepdims);
-  return {neural::root_of(moments.var, 2), moments.mean};
+  return {deviation(x, axes_of(x, axis), correction, keepdims), moments.mean};
 }
 
 Tensor std(const Tensor& x, const std::optional<Ints>& axis, const Scalar& correction, bool keepdims,
            std::optional<DType> dtype) {
-  return neural::root_of(composite::var(x, axis, correction, keepdims, dtype), 2);
+  return deviation(to_floating(x, dtype), axes_of(x, axis), correction, keepdims);
 }
 
 Tensor average(const Tensor& x, const std::optional<Ints>& axis, const std::optional<Tensor>& weights, bool keepdims) {

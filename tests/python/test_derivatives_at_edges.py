@@ -179,3 +179,116 @@ def test_atan2_of_numbers_whose_squares_are_no_numbers(size: float) -> None:
 def test_padding_of_an_embedding_need_not_fit_the_row_numbers() -> None:
     rows = nn.embedding(lento.asarray([1], dtype=lento.int8), lento.ones((200, 2)), padding_idx=-1)
     assert rows.tolist() == [[1, 1]]
+
+
+# --- powers that are no numbers ---
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-15, 1.0, 1e30], ids=str)
+@pytest.mark.parametrize("order", [2, 3, 0.5, -1, -2])
+def test_norms_of_numbers_whose_powers_are_no_numbers(order: float, size: float) -> None:
+    x = np.array([3.0, -4.0, 1.0]) * size
+    expected = np.sign(x) * (np.abs(x) / size / np.sum(np.abs(x / size) ** order) ** (1 / order)) ** (order - 1)
+    found = lento.grad(lambda x: lento.linalg.vector_norm(x, ord=order))(lento.asarray(x, dtype=lento.float32))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+
+
+def test_norms_of_complex_numbers_whose_squares_are_no_numbers() -> None:
+    z = np.array([3e-30, 4e-30j], np.complex64)
+    np.testing.assert_allclose(lento.grad(lento.linalg.vector_norm)(lento.asarray(z)).numpy(), [0.6, 0.8j], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30], ids=str)
+def test_deviations_of_numbers_whose_squares_are_no_numbers(size: float) -> None:
+    x = np.array([[1.0, 2.0, 6.0], [0.0, 1.0, 1.0]])
+    centred = x - x.mean(1, keepdims=True)
+    expected = centred / x.std(1, ddof=1, keepdims=True) / 2
+    given = lento.asarray(x * size, dtype=lento.float32)
+    for f in (lambda x: lento.std(x, axis=1, correction=1), lambda x: lento.std_mean(x, axis=1, correction=1)[0]):
+        np.testing.assert_allclose(lento.grad(lambda x, f=f: f(x).sum())(given).numpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("order", [-1, -2, -0.5])
+def test_negative_norms_with_a_zero(order: float) -> None:
+    """As torch: the derivative is 0 everywhere."""
+    np.testing.assert_array_equal(slope(lambda x: lento.linalg.vector_norm(x, ord=order), t(0, 2, -3)), [0, 0, 0])
+
+
+@pytest.mark.parametrize("loss", [nn.smooth_l1_loss, nn.huber_loss])
+def test_robust_losses_at_infinity(loss: Callable[..., lento.Tensor]) -> None:
+    f = lambda x: loss(x, t(0, 0, 0), reduction="sum")  # noqa: E731
+    np.testing.assert_array_equal(slope(f, t(np.inf, -np.inf, 0.5)), [1, -1, 0.5])
+    np.testing.assert_array_equal(curvature(f, t(np.inf, -np.inf, 0.5)), [0, 0, 1])
+
+
+def test_running_products_that_overflow() -> None:
+    # A zero in front: what follows it cannot change anything.
+    np.testing.assert_array_equal(slope(lento.cumulative_prod, t(0, *[1e200] * 5))[1:], np.zeros(5))
+    # The products of five are infinite, and so is the derivative, but not undefined.
+    np.testing.assert_array_equal(slope(lento.cumulative_prod, t(*[1e200] * 5)), [np.inf] * 5)
+
+
+# --- determinants of singular matrices ---
+
+
+def cofactors(x: np.ndarray) -> np.ndarray:
+    n = len(x)
+    minor = lambda i, j: np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) if n > 1 else 1  # noqa: E731
+    return np.array([[(-1) ** (i + j) * minor(i, j) for j in range(n)] for i in range(n)])
+
+
+def of_rank(n: int, rank: int, dtype: str) -> np.ndarray:
+    """Of whole numbers, so that it is exactly singular; the last rows are sums of the first."""
+    rng = np.random.default_rng(n)
+    x = rng.integers(-3, 4, (n, n)).astype(dtype)
+    if dtype == "complex128":
+        x = x + 1j * rng.integers(-3, 4, (n, n))
+    for row in range(rank, n):
+        x[row] = x[:rank].sum(0) if row == rank else 0
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n,rank", [(1, 0), (2, 1), (2, 0), (3, 2), (3, 1), (4, 4), (4, 3), (4, 2), (6, 5), (6, 6)])
+def test_the_derivative_of_a_determinant_is_the_matrix_of_cofactors(n: int, rank: int, dtype: str) -> None:
+    x = of_rank(n, rank, dtype)
+    found = lento.grad(lambda x: lento.real(lento.linalg.det(x)))(lento.asarray(x))
+    np.testing.assert_allclose(found.numpy(), np.conj(cofactors(x)), rtol=1e-9, atol=1e-9)
+
+
+def test_determinants_of_regular_and_singular_matrices_in_a_batch() -> None:
+    x = np.stack([of_rank(4, 4, "float64"), of_rank(4, 3, "float64"), np.eye(4), np.zeros((4, 4))])
+    expected = np.stack([cofactors(each) for each in x])
+    np.testing.assert_allclose(slope(lento.linalg.det, lento.asarray(x)), expected, atol=1e-9)
+    np.testing.assert_allclose(slope(lento.vmap(lento.linalg.det), lento.asarray(x)), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("n,rank", [(2, 1), (3, 2), (3, 1), (4, 4), (5, 4)])
+def test_second_derivatives_of_determinants(n: int, rank: int) -> None:
+    x = of_rank(n, rank, "float64")
+    step = 1e-5 * np.random.default_rng(0).normal(size=(n, n))
+    _, change = lento.jvp(lento.grad(lento.linalg.det), (lento.asarray(x),), (lento.asarray(step),))
+    expected = (cofactors(x + step) - cofactors(x - step)) / 2
+    np.testing.assert_allclose(change.numpy() / 1e-5, expected / 1e-5, rtol=1e-5, atol=1e-5)
+
+
+def test_slogdet_of_a_singular_matrix_has_no_finite_derivative() -> None:
+    """As torch, which documents it for invertible matrices."""
+    sign, logarithm = lento.linalg.slogdet(lento.asarray(of_rank(3, 2, "float64")))
+    assert (sign.item(), logarithm.item()) == (0, -np.inf)
+    found = slope(lambda x: lento.linalg.slogdet(x)[1], lento.asarray(of_rank(3, 2, "float64")))
+    assert not np.isfinite(found).any()
+
+
+# --- scattered products ---
+
+
+@pytest.mark.parametrize("values", [(2, 5, 7), (0, 5, 7), (0, 0, 7), (0, 0, 0), (2, 0, 0)], ids=str)
+@pytest.mark.parametrize("base", [3, 0])
+def test_second_derivatives_of_scattered_products_with_zeros(base: float, values: tuple[float, ...]) -> None:
+    """Of b v0 v1 and 1 v2, whose sum is differentiated."""
+    rows = lento.asarray([0, 0, 1])
+    f = lambda bv: lento.scatter_reduce(lento.concat([bv[:1], t(1)]), 0, rows, bv[1:], "prod")  # noqa: E731
+    b, v0, v1, _ = x = np.array([base, *values], float)
+    np.testing.assert_array_equal(slope(f, t(*x)), [v0 * v1, b * v1, b * v0, 1])
+    np.testing.assert_allclose(curvature(f, t(*x)), [v0 + v1, v1 + b, v0 + b, 0], rtol=1e-14)

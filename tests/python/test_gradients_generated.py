@@ -38,13 +38,16 @@ BY_HAND = {
 }
 
 
+Leaves = list[tuple[str, int | None]]  # argument, and place in a list
+
+
 def is_wide(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.name in WIDE and value.size > 0
 
 
-def leaves_of(call: Call) -> list[tuple[str, int | None]]:
-    """Where the call has arrays to differentiate by: argument, and place in a list."""
-    found: list[tuple[str, int | None]] = []
+def leaves_of(call: Call) -> Leaves:
+    """Where the call has arrays to differentiate by."""
+    found: Leaves = []
     for arg in call.op.args:
         value = call.arguments[arg.name]
         if isinstance(value, list):
@@ -63,9 +66,9 @@ def wide_calls(op: OpInfo) -> tuple[Call, ...]:
     return tuple(call for call in calls_of(op) if not call.raises and leaves_of(call) and finite(call))
 
 
-def function_of(call: Call) -> Callable[..., list[lento.Tensor]]:
-    """The op as a function of its wide arrays, giving its floating results."""
-    leaves = leaves_of(call)
+def function_of(call: Call, leaves: Leaves | None = None) -> Callable[..., list[lento.Tensor]]:
+    """The op as a function of its wide arrays, or of some arguments, giving its floating results."""
+    leaves = leaves_of(call) if leaves is None else leaves
     function = harness.find_function(call.op)
     fixed = harness.lento_arguments(call)
 
