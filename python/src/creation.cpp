@@ -51,16 +51,10 @@ bool gives_memory(PyObject* object) {
 
 // --- nested sequences with tensors among their elements ---
 
-bool is_sequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
-
-void check_level(int level) {
-  if (level > 64) raise(PyExc_ValueError, "asarray(): lists are nested deeper than 64 levels");
-}
-
 bool has_tensor(PyObject* object, int level = 0) {
-  check_level(level);
+  check_nesting(level);
   if (is_tensor(object)) return true;
-  if (!is_sequence(object)) return false;
+  if (!is_list_or_tuple(object)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     if (has_tensor(PySequence_Fast_GET_ITEM(object, i), level + 1)) return true;
   }
@@ -91,7 +85,7 @@ class Nested {
   static void widen(std::optional<DType>& sum, DType dtype) { sum = sum ? promote(*sum, dtype) : dtype; }
 
   void look_at(PyObject* object, int level = 0) {
-    check_level(level);
+    check_nesting(level);
     if (is_tensor(object)) {
       widen(of_tensors_, tensor_of(object).dtype());
       const Device device = tensor_of(object).device();
@@ -109,7 +103,7 @@ class Nested {
   }
 
   Tensor build(PyObject* object, int level = 0) const {
-    check_level(level);
+    check_nesting(level);
     if (is_tensor(object)) return from_tensor(tensor_of(object), dtype_, *device_, std::nullopt);
     if (!has_tensor(object)) {
       const HostList list = host_list(object, dtype_);

@@ -172,7 +172,7 @@ void copy_axis(const HostArray& array, std::size_t axis, const std::byte* source
 // --- nested lists ---
 
 bool is_nesting(PyObject* object) {
-  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) || is_numpy_array(object);
+  return is_list_or_tuple(object) || PyRange_Check(object) || is_numpy_array(object);
 }
 
 struct Flattener {
@@ -187,7 +187,7 @@ struct Flattener {
     }
     const PyRef items = own(PySequence_Fast(object, "asarray(): expected a sequence"));
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
-    if (level > 64) raise(PyExc_ValueError, "asarray(): lists are nested deeper than 64 levels");
+    check_nesting(level);
     if (static_cast<std::size_t>(level) == shape.size()) {
       if (depth >= 0) ragged();
       shape.push_back(size);
@@ -319,6 +319,10 @@ std::optional<HostArray> host_array(PyObject* object) {
     raise(PyExc_TypeError, "asarray(): __array__ of %s gave no NumPy array", Py_TYPE(object)->tp_name);
   }
   return std::nullopt;
+}
+
+void check_nesting(int level) {
+  if (level > 64) raise(PyExc_ValueError, "asarray(): lists are nested deeper than 64 levels");
 }
 
 HostList host_list(PyObject* object, std::optional<DType> dtype) {

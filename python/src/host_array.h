@@ -37,6 +37,11 @@ Ints contiguous_strides(const Shape& shape, DType dtype);
 /// `object` is none of these. Throws TypeError for element types that Lento does not have and for masked arrays.
 std::optional<HostArray> host_array(PyObject* object);
 
+/// A list or tuple: its items can be read in place.
+inline bool is_list_or_tuple(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+/// Throws ValueError where lists are nested too deeply: one may contain itself.
+void check_nesting(int level);
+
 /// The elements of nested sequences of numbers (or one number), in row-major order. Tensors are none: creation.h.
 struct HostList {
   DType dtype = DType::float32;

@@ -76,10 +76,7 @@ class Repeat {
 
   /// The operand with a batch axis in any case.
   Tensor for_all(std::size_t i) const {
-    if (operands_[i].batched()) return operands_[i].all;
-    Shape shape = one(i).shape();
-    shape.insert(0, size_);
-    return broadcast_to(one(i), shape);
+    return operands_[i].batched() ? operands_[i].all : for_each_example(one(i), size_);
   }
 
   /// A batched operand with axes of length 1 behind the batch axis, so that one example has `rank` axes.
@@ -226,6 +223,12 @@ class Repeat {
 };
 
 }  // namespace
+
+Tensor for_each_example(const Tensor& one, std::int64_t size) {
+  Shape shape = one.shape();
+  shape.insert(0, size);
+  return broadcast_to(one, shape);
+}
 
 std::vector<Tensor> repeat_batched(const LoggedOp& op, std::span<const BatchedOperand> operands, std::int64_t size) {
   const SourceScope scope(op.source);

@@ -34,6 +34,9 @@ struct BatchedOperand {
   bool batched() const { return all.defined(); }
 };
 
+/// A value that is the same for each example, for all of them.
+Tensor for_each_example(const Tensor& one, std::int64_t size);
+
 /// The results of the op for all examples, along their first axis.
 std::vector<Tensor> repeat_batched(const LoggedOp& op, std::span<const BatchedOperand> operands, std::int64_t size);
 

@@ -76,10 +76,7 @@ class Batching::Log final : public Watcher {
   /// The value for all examples; one that does not depend on them is repeated.
   Tensor all(const TensorState* state, const Tensor& y) const {
     const auto found = all_.find(state);
-    if (found != all_.end()) return found->second;
-    Shape shape = y.shape();
-    shape.insert(0, size_);
-    return broadcast_to(y, shape);
+    return found != all_.end() ? found->second : for_each_example(y, size_);
   }
 
   /// Ops that are no part of derivatives, or only through a derivative of their own.

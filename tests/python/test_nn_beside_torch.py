@@ -7,12 +7,8 @@ from typing import Any
 import lento
 import numpy as np
 import pytest
+from arrays import array
 from lento import nn
-
-
-def array(*shape: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
 
 LAYERS: dict[str, tuple[str, str, tuple[int, ...]]] = {
     # name: (the layer here, the layer there, shape of x)

@@ -10,12 +10,9 @@ from typing import Any
 import lento
 import numpy as np
 import pytest
+from arrays import array
 from engine import check_program
 from lento import nn
-
-
-def array(*shape: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 class Net(nn.Module):
