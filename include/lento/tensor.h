@@ -11,7 +11,9 @@
 #include <lento/operand.h>
 #include <lento/scalar.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -184,6 +186,11 @@ LENTO_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 /// Copies `size_of(dtype) * element_count(shape)` bytes.
 LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {});
+
+/// A tensor whose `bytes` bytes `fill` writes, row-major: straight into the memory of a device with in_host_memory.
+/// Throws what it throws, and ValueError for bools other than 0 and 1.
+LENTO_API Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype,
+                             const Shape& shape, Device device = {});
 
 /// A tensor on host memory of somebody else, which is neither copied nor written: row-major and aligned to its elements
 /// (ValueError). It must not change while the tensor, or work that reads it, lives; then `owner` is let go, on any

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, TypeAlias, TypeVar
 
-from . import _core, _npy, _pickle, errors
+from . import _core, _npy, errors
 
 __all__ = ["load", "load_metadata", "save"]
 
@@ -216,16 +216,22 @@ def _load_safetensors(name: str, prefix: str) -> tuple[dict[str, _core.Tensor], 
     with _opened("load()", name) as file:
         start, _, entries = _read_header(file)
         found = {}
-        for key, (dtype, shape, begin, end) in entries.items():
+        for key, (dtype, shape, begin, _) in entries.items():
             if key.startswith(prefix):
-                file.seek(start + begin)
-                content = file.read(end - begin)
-                if len(content) != end - begin:
-                    raise _Malformed(f"the file ended inside {key!r}")
-                if dtype == "bool" and content.translate(None, b"\0\1"):
-                    raise _Malformed(f"{key!r} has bytes that are neither false nor true")
-                found[key[len(prefix) :]] = _pickle.tensor(dtype, shape, content)
+                found[key[len(prefix) :]] = _read_tensor(file, key, start + begin, dtype, shape)
         return found, list(entries)
+
+
+def _read_tensor(file: IO[bytes], key: str, offset: int, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
+    """Straight into the tensor's memory. Not mapped: who shortens a mapped file ends this process."""
+    try:
+        return _core._read_tensor(file.fileno(), offset, dtype, shape)
+    except EOFError:
+        raise _Malformed(f"the file ended inside {key!r}") from None
+    except errors.ValueError:
+        if dtype != "bool":
+            raise
+        raise _Malformed(f"{key!r} has bytes that are neither false nor true") from None
 
 
 class _Malformed(Exception):

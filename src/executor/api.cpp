@@ -120,6 +120,24 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 
+Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
+                   Device device) {
+  const std::size_t bytes = checked_bytes(dtype, shape);
+  const auto checked_fill = [&](void* data) {
+    fill(data, bytes);
+    if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) fail<ValueError>("bools are bytes of 0 and 1");
+  };
+  if (!in_host_memory(device)) {
+    std::vector<std::byte> content(bytes);
+    checked_fill(content.data());
+    return from_host(content.data(), dtype, shape, device);
+  }
+  BufferRef buffer = backend_of(device.id()).allocate(bytes, device.id());
+  checked_fill(buffer->data());
+  count(kUploads);
+  return make_ready(std::move(buffer), dtype, intern_shape(shape));
+}
+
 Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                    Device device) {
   const std::size_t bytes = checked_bytes(dtype, shape);

@@ -52,6 +52,20 @@ def test_every_dtype_comes_back_bit_for_bit(path: Path) -> None:
         assert (found.dtype, found.shape, found.tobytes()) == (tensor.dtype, tensor.shape, tensor.tobytes()), name
 
 
+def test_a_file_that_is_shortened_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lento.save(path, {"a": lento.ones(2), "b": lento.ones(4096)})
+    read = lento._files._read_header
+
+    def shortened(file: Any) -> Any:
+        header = read(file)
+        os.truncate(path, header[0] + 4096)
+        return header
+
+    monkeypatch.setattr(lento._files, "_read_header", shortened)
+    with pytest.raises(lento.FileError, match="the file ended inside 'b'"):
+        lento.load(path)
+
+
 def test_the_file_is_as_the_format_says(path: Path) -> None:
     lento.save(path, {"b": lento.asarray([1, 2], dtype=lento.int8), "ä": lento.asarray([1.0])}, {"format": "pt"})
     content = path.read_bytes()

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -131,6 +134,22 @@ TEST(Devices, T2_AnUnknownDeviceNamesTheKnownOnes) {
     EXPECT_NE(std::string(error.what()).find("reference:0"), std::string::npos);
   }
   EXPECT_EQ(Device("reference").to_string(), "reference:0");
+}
+
+TEST(Creation, AFillerWritesTheElements) {
+  const auto count = [](void* data, std::size_t bytes) {
+    auto* numbers = static_cast<std::int32_t*>(data);
+    for (std::size_t i = 0; i < bytes / sizeof(std::int32_t); ++i) numbers[i] = static_cast<std::int32_t>(i);
+  };
+  EXPECT_EQ(from_filler(count, DType::int32, {2, 2}).to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(from_filler([](void*, std::size_t) {}, DType::float32, {0, 3}).size(), 0);
+  const auto fill = [](unsigned char byte) {
+    return [byte](void* data, std::size_t bytes) { std::memset(data, byte, bytes); };
+  };
+  EXPECT_EQ(from_filler(fill(1), DType::bool_, {2}).to_string(), "[ True  True]");
+  EXPECT_THROW((void)from_filler(fill(2), DType::bool_, {2}), ValueError);
+  EXPECT_THROW((void)from_filler([](void*, std::size_t) { throw ShapeError("no"); }, DType::bool_, {2}), ShapeError);
 }
 
 }  // namespace

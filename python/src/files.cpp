@@ -1,0 +1,67 @@
+#include "files.h"
+
+#include "arguments.h"
+#include "errors.h"
+#include "gil.h"
+
+#include <lento/dtype.h>
+#include <lento/tensor.h>
+
+#include <nanobind/stl/string_view.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace nb = nanobind;
+
+namespace lento::python {
+namespace {
+
+/// Reads all bytes that are asked for. Throws PythonError: EOFError when there are fewer, OSError.
+void read_all(int file, std::int64_t offset, void* data, std::size_t bytes) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 26;  // between two looks at signals
+  auto* to = static_cast<char*>(data);
+  while (bytes > 0) {
+    ssize_t count = 0;
+    int error = 0;
+    {
+      const WithoutGil unlocked;
+      count = ::pread(file, to, std::min(bytes, kAtOnce), offset);
+      error = errno;
+    }
+    if (PyErr_CheckSignals() < 0) throw PythonError{};
+    if (count == 0) raise(PyExc_EOFError, "the file ended");
+    if (count < 0) {
+      if (error == EINTR) continue;
+      errno = error;
+      PyErr_SetFromErrno(PyExc_OSError);
+      throw PythonError{};
+    }
+    to += count;
+    offset += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+}
+
+nb::object read_tensor(int file, std::int64_t offset, std::string_view dtype, const nb::tuple& shape) {
+  const auto element = dtype_from_name(dtype);
+  if (!element) raise(PyExc_ValueError, "unknown dtype '%s'", std::string(dtype).c_str());
+  Shape extents;
+  for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
+  const auto fill = [&](void* data, std::size_t bytes) { read_all(file, offset, data, bytes); };
+  return nb::steal(wrap(from_filler(fill, *element, extents)));
+}
+
+}  // namespace
+
+void bind_files(nb::module_& module) {
+  module.def("_read_tensor", &read_tensor, nb::arg("file"), nb::arg("offset"), nb::arg("dtype"), nb::arg("shape"));
+}
+
+}  // namespace lento::python

@@ -1,0 +1,10 @@
+// Tensors straight from files.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace lento::python {
+
+void bind_files(nanobind::module_& module);
+
+}  // namespace lento::python
