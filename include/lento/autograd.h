@@ -17,6 +17,12 @@
 
 namespace lento {
 
+/// Functions of several tensors.
+using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+/// Computes the cotangents of a function's inputs from its inputs, its outputs and the outputs' cotangents.
+using BackwardFunction = std::function<std::vector<Tensor>(
+    const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents)>;
+
 /// Follows what the calling thread computes from chosen tensors. What `grad`, `vjp` and `jvp` are made of.
 class LENTO_API Differentiation {
  public:
@@ -41,6 +47,13 @@ class LENTO_API Differentiation {
   std::vector<Tensor> push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                                    const std::vector<Tensor>& tangents) const;
 
+  /// For garbage collectors: calls `backward` and `recomputed` with each function of a custom_gradient and of a
+  /// checkpoint that this holds a copy of.
+  void visit_functions(const std::function<void(const BackwardFunction&)>& backward,
+                       const std::function<void(const TensorFunction&)>& recomputed) const;
+  /// Forgets what was computed, and those functions.
+  void forget();
+
  private:
   class Log;
   std::unique_ptr<Log> log_;
@@ -53,16 +66,11 @@ LENTO_API Tensor stop_gradient(const Tensor& x);
 /// derivative. What turns such a tensor into a plain number loses it.
 LENTO_API bool is_differentiated(const Tensor& x);
 
-/// Functions of several tensors.
-using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
-/// Computes the cotangents of a function's inputs from its inputs, its outputs and the outputs' cotangents.
-using BackwardFunction = std::function<std::vector<Tensor>(
-    const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents)>;
-
 /// Calls `function`, whose derivative is to be `backward` instead of that of the ops it is made of.
 LENTO_API std::vector<Tensor> custom_gradient(const TensorFunction& function, const BackwardFunction& backward,
                                               const std::vector<Tensor>& inputs);
-/// Calls `function` without keeping what its derivative needs: that is computed again on the way back.
+/// Calls `function` without keeping what its derivative needs: that is computed again on the way back, with the same
+/// random numbers, whichever generators they came from.
 LENTO_API std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs);
 
 /// A function's outputs, and what turns their cotangents into those of its inputs.

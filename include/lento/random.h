@@ -40,6 +40,12 @@ class LENTO_API Generator {
   State reserve(std::uint64_t blocks);
 
  private:
+  friend class DrawScope;
+  friend class RefusableDraws;
+  State advance(std::uint64_t blocks);
+  /// Undoes advance(), if it was the last thing that happened.
+  void give_back(const State& before, std::uint64_t blocks) noexcept;
+
   mutable std::mutex mutex_;
   State state_;
 };

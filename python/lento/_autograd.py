@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core, tree
 from ._core import stop_gradient as stop_gradient
-from ._module import Module, modules_in
+from ._module import Module
 
 detach = stop_gradient  # its name elsewhere
 
@@ -230,7 +230,8 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
-    back, with the same random numbers of the default generator.
+    back, with the same random numbers. Tensors that it changes in place beside its result, such as running
+    statistics, are changed once.
 
     Of a module it is a module with the same tensors under the same names, which may stand in its place.
 
@@ -266,8 +267,8 @@ def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     called = [f, args, kwargs]  # a module is a tree too: its parameters are inputs
     leaves = tree.leaves(called)
     where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
-    before = _Surroundings(called)
     shape: Any = None
+    before: _Changes | None = None  # what the first call changes in place, as it was then
 
     def run(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
         nonlocal shape
@@ -279,29 +280,38 @@ def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return tree.leaves(shape)
 
     def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
-        if shape is None:
-            return run(inputs)
-        now = _Surroundings(called)
-        before.restore()
+        nonlocal before
+        if before is None:
+            first = _Changes()
+            with first:
+                outputs = run(inputs)
+            before = first
+            return outputs
+        again = _Changes()
         try:
-            return run(inputs)
+            with again:
+                before.undo()
+                return run(inputs)
         finally:
-            now.restore()
+            again.undo()
 
     outputs = _core._checkpoint(flat, [leaves[i] for i in where])
     return tree.unflatten(shape, outputs)
 
 
-class _Surroundings:
-    """What a function may change beside its result: random numbers drawn, buffers of modules. Computing again must draw
-    the same numbers and leave the buffers as the first time did."""
+class _Changes:
+    """Notes which tensors are changed in place meanwhile: buffers of modules, or whatever a function has captured.
+    Those that nobody holds any more at the end are forgotten."""
 
-    def __init__(self, called: Sequence[Any]) -> None:
-        self.random = _core.default_generator().state
-        inside = {id(buffer): buffer for module in modules_in(called, set()) for buffer in module.buffers().values()}
-        self.buffers = [(buffer, buffer.__copy__()) for buffer in inside.values()]
+    def __init__(self) -> None:
+        self.notes: dict[int, tuple[_core.Tensor, _core.Tensor]] = {}  # each tensor with its value before
 
-    def restore(self) -> None:
-        _core.default_generator().state = self.random
-        for buffer, value in self.buffers:
-            buffer[...] = value
+    def __enter__(self) -> None:
+        _core._begin_notes_of_changes(self.notes)
+
+    def __exit__(self, *error: object) -> None:
+        _core._end_notes_of_changes()
+
+    def undo(self) -> None:
+        for tensor, value in self.notes.values():
+            _core._rebind(tensor, value)

@@ -13,11 +13,14 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nb = nanobind;
@@ -79,10 +82,15 @@ const Tensor& tensor_in(const nb::object& x, const char* what) {
 }
 
 void make_batching(Batching* self, std::int64_t size, std::string_view randomness) {
-  const auto how = randomness == "error"  ? Randomness::error
-                   : randomness == "same" ? Randomness::same
-                                          : Randomness::different;
-  new (self) Batching(size, how);
+  constexpr std::array kWords = {std::pair("error", Randomness::error), std::pair("same", Randomness::same),
+                                 std::pair("different", Randomness::different)};
+  for (const auto& [word, how] : kWords) {
+    if (randomness != word) continue;
+    new (self) Batching(size, how);
+    return;
+  }
+  raise(PyExc_ValueError, "vmap: randomness is 'error', 'same' or 'different', not '%s'",
+        std::string(randomness).c_str());
 }
 
 bool depends(const Batching& self, const nb::object& y) { return self.depends(tensor_in(y, "results")); }
@@ -104,31 +112,64 @@ nb::object stopped(const nb::object& x) {
 }
 
 /// A Python function of lists of tensors as a C++ one.
-TensorFunction function_of(const nb::callable& function) {
-  return [function](const std::vector<Tensor>& inputs) {
+struct PythonFunction {
+  nb::callable function;
+
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     return tensors_in(nb::cast<nb::sequence>(function(list_of(inputs))), "results");
-  };
-}
+  }
+};
+
+/// The same for a derivative.
+struct PythonBackward {
+  nb::callable function;
+
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                                 const std::vector<Tensor>& cotangents) const {
+    const nb::object result = function(list_of(inputs), list_of(outputs), list_of(cotangents));
+    return tensors_in(nb::cast<nb::sequence>(result), "cotangents");
+  }
+};
 
 nb::list with_custom_gradient(const nb::callable& function, const nb::callable& backward, const nb::sequence& inputs) {
   const PythonSourceScope source;
-  const BackwardFunction pull = [backward](const std::vector<Tensor>& given, const std::vector<Tensor>& outputs,
-                                           const std::vector<Tensor>& cotangents) {
-    const nb::object result = backward(list_of(given), list_of(outputs), list_of(cotangents));
-    return tensors_in(nb::cast<nb::sequence>(result), "cotangents");
-  };
-  return list_of(custom_gradient(function_of(function), pull, tensors_in(inputs, "inputs")));
+  return list_of(custom_gradient(PythonFunction{function}, PythonBackward{backward}, tensors_in(inputs, "inputs")));
 }
 
 nb::list checkpointed(const nb::callable& function, const nb::sequence& inputs) {
   const PythonSourceScope source;
-  return list_of(checkpoint(function_of(function), tensors_in(inputs, "inputs")));
+  return list_of(checkpoint(PythonFunction{function}, tensors_in(inputs, "inputs")));
 }
+
+/// A derivative may hold what holds the differentiation: a cycle through C++ that the collector must see.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  int result = 0;
+  const auto visit_one = [&](const auto* held) {
+    if (held != nullptr && result == 0) result = visit(held->function.ptr(), arg);
+  };
+  nb::inst_ptr<Differentiation>(self)->visit_functions(
+      [&](const BackwardFunction& backward) { visit_one(backward.target<PythonBackward>()); },
+      [&](const TensorFunction& function) { visit_one(function.target<PythonFunction>()); });
+  return result;
+}
+
+int clear(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Differentiation>(self)->forget();
+  return 0;
+}
+
+PyType_Slot differentiation_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+    {0, nullptr},
+};
 
 }  // namespace
 
 void bind_autograd(nb::module_& module) {
-  nb::class_<Differentiation>(module, "_Differentiation")
+  nb::class_<Differentiation>(module, "_Differentiation", nb::type_slots(differentiation_slots))
       .def(nb::init<>())
       .def("follow", &follow, nb::arg("x"))
       .def("end", &Differentiation::end)

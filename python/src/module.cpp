@@ -2,10 +2,12 @@
 #include "arguments.h"
 #include "array_api.h"
 #include "autograd.h"
+#include "changes.h"
 #include "classes.h"
 #include "convert.h"
 #include "creation.h"
 #include "dlpack.h"
+#include "files.h"
 #include "functions.h"
 #include "gil.h"
 #include "observe.h"
@@ -128,6 +130,8 @@ void bind_engine(nb::module_& module) {
   module.def("_rebuild", &rebuild);
   nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);
   bind_autograd(module);
+  bind_changes(module);
+  bind_files(module);
   bind_steps(module);
   bind_options(module);
   bind_observation(module);

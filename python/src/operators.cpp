@@ -1,6 +1,7 @@
 // The number protocol of lento.Tensor. Everything here is on the path of every op from Python: exact type checks come
 // first, then plain floats and ints, and only then the rest of the numbers.
 #include "arguments.h"
+#include "changes.h"
 #include "convert.h"
 #include "creation.h"
 #include "source.h"
@@ -104,6 +105,7 @@ PyObject* in_place(PyObject* self, PyObject* other) noexcept {
         return not_implemented();
       }
     }
+    note_change(self);
     // Shapes are interned: equal ones have one address.
     if (result.dtype() == x.dtype() && &result.shape() == &x.shape()) {
       x = std::move(result);
@@ -152,6 +154,7 @@ PyObject* matmul_in_place(PyObject* self, PyObject* other) noexcept {
   return recorded([&]() -> PyObject* {
     if (!is_tensor(other) && !is_numpy_array(other)) return not_implemented();
     const Tensor factor = is_tensor(other) ? tensor_of(other) : beside(tensor_of(self), other);
+    note_change(self);
     tensor_of(self).assign(lento::matmul(tensor_of(self), factor));
     return Py_NewRef(self);
   });

@@ -1,5 +1,6 @@
 // x[...] and x[...] = v: Python's index objects as lento::Index.
 #include "arguments.h"
+#include "changes.h"
 #include "convert.h"
 #include "creation.h"
 #include "gil.h"
@@ -163,6 +164,7 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
           (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(x.dtype()) || is_complex(x.dtype()));
       operand = as_tensor(value, weak ? std::optional(x.dtype()) : std::nullopt);
     }
+    note_change(self);
     const MayBlock may_block;  // as in get_item_object
     tensor_of(self) = set_item(x, index, number ? Operand(*number) : Operand(operand));
     return 0;

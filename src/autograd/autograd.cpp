@@ -6,6 +6,7 @@
 #include "autograd/rule.h"
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "tensor/draws.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -153,9 +154,15 @@ std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& out
   return result;
 }
 
-std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
-  const auto again = [function](const std::vector<Tensor>& given, const std::vector<Tensor>&,
-                                const std::vector<Tensor>& cotangents) {
+namespace {
+
+/// The derivative of a function that is called again for it.
+struct Recomputed {
+  TensorFunction function;
+  std::shared_ptr<const std::vector<Draw>> draws;  // those of the first call
+
+  std::vector<Tensor> operator()(const std::vector<Tensor>& given, const std::vector<Tensor>& /*outputs*/,
+                                 const std::vector<Tensor>& cotangents) const {
     Differentiation differentiation;
     std::vector<Tensor> followed;
     std::vector<Tensor> barred;
@@ -164,7 +171,10 @@ std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector
       barred.push_back(prim::barrier(x));
       if (differentiable) barred.back() = followed.emplace_back(differentiation.follow(barred.back()));
     }
-    const std::vector<Tensor> outputs = function(barred);
+    const std::vector<Tensor> outputs = [&] {
+      const RepeatedDraws same(*draws);
+      return function(barred);
+    }();
     differentiation.end();
     const std::vector<Tensor> pulled = differentiation.pull_back(outputs, cotangents, followed);
     std::vector<Tensor> all;
@@ -173,9 +183,35 @@ std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector
       all.push_back(is_floating(x.dtype()) || is_complex(x.dtype()) ? pulled[next++] : Tensor{});
     }
     return all;
+  }
+};
+
+}  // namespace
+
+std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
+  const auto draws = std::make_shared<std::vector<Draw>>();
+  const auto first = [&](const std::vector<Tensor>& given) {
+    RecordedDraws recorded;
+    std::vector<Tensor> outputs = function(given);
+    *draws = recorded.take();
+    return outputs;
   };
-  return custom_gradient(function, again, inputs);
+  return custom_gradient(first, Recomputed{function, draws}, inputs);
 }
+
+void Differentiation::visit_functions(const std::function<void(const BackwardFunction&)>& backward,
+                                      const std::function<void(const TensorFunction&)>& recomputed) const {
+  for (const LoggedOp& op : log_->ops()) {
+    if (op.custom == nullptr) continue;
+    if (const auto* again = op.custom->target<Recomputed>()) {
+      recomputed(again->function);
+    } else {
+      backward(*op.custom);
+    }
+  }
+}
+
+void Differentiation::forget() { log_->forget(); }
 
 Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
   const auto differentiation = std::make_shared<Differentiation>();

@@ -4,6 +4,7 @@
 #include "ir/attrs.gen.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lento {
 
@@ -87,7 +88,8 @@ void Differentiation::Log::called(const CustomCall& call) {
   LoggedOp logged;
   logged.source = call.source;
   logged.results = call.outputs;
-  logged.custom = call.backward;
+  // A copy of its own, so that a garbage collector can tell whose the functions inside are.
+  logged.custom = std::make_unique<const CustomCall::Backward>(*call.backward);
   for (const Tensor& x : call.inputs) logged.operands.push_back({x, {}, x.dtype(), follows(x)});
   add(std::move(logged));
 }
@@ -100,6 +102,14 @@ void Differentiation::Log::add(LoggedOp op) {
     any = true;
   }
   if (any) ops_.push_back(std::move(op));
+}
+
+void Differentiation::Log::forget() {
+  // Letting a function go may run anything.
+  const std::vector<LoggedOp> ops = std::exchange(ops_, {});
+  const std::vector<Tensor> inputs = std::exchange(inputs_, {});
+  followed_.clear();
+  transposed_.clear();
 }
 
 void Differentiation::Log::follow(const Tensor& x) {

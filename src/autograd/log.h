@@ -27,7 +27,7 @@ struct LoggedOp {
   Source source;
   std::vector<LoggedOperand> operands;
   std::vector<Tensor> results;
-  std::shared_ptr<const CustomCall::Backward> custom;  // null: the rule of `op`
+  std::unique_ptr<const CustomCall::Backward> custom;  // null: the rule of `op`
 };
 
 /// What was told, with handles of its own.
@@ -42,6 +42,8 @@ class Differentiation::Log final : public Watcher {
   void follow(const Tensor& x);
   bool follows(const Tensor& x) const { return followed_.contains(x.state()); }
   const std::vector<LoggedOp>& ops() const { return ops_; }
+  /// Forgets all ops, with the functions they hold.
+  void forget();
 
   using Watcher::stop;
   ~Log() = default;

@@ -92,6 +92,42 @@ TEST(Autograd, CustomGradientsAndConstants) {
             std::vector<double>{3});
 }
 
+TEST(Autograd, CheckpointsDrawTheSameAgainFromAnyGenerator) {
+  Generator generator(5);
+  const TensorFunction scaled = [&](const std::vector<Tensor>& x) {
+    return std::vector<Tensor>{x[0] * random::uniform({3}, 0.0, 1.0, DType::float64, {}, &generator) *
+                               random::uniform({3}, 0.0, 1.0, DType::float64)};
+  };
+  const TensorFunction f = [&](const std::vector<Tensor>& x) { return checkpoint(scaled, x); };
+  const Vjp back = vjp(f, {numbers({1, 1, 1})});
+  const Generator::State own = generator.state();
+  const Generator::State common = default_generator().state();
+  EXPECT_EQ(read(back.pull({numbers({1, 1, 1})})[0]), read(back.outputs[0]));
+  EXPECT_EQ(generator.state(), own);
+  EXPECT_EQ(default_generator().state(), common);
+}
+
+TEST(Autograd, FunctionsThatAreHeldAreVisitedUntilTheyAreForgotten) {
+  const TensorFunction identity = [](const std::vector<Tensor>& x) { return x; };
+  const BackwardFunction tenfold = [](const std::vector<Tensor>&, const std::vector<Tensor>&,
+                                      const std::vector<Tensor>& cotangents) { return cotangents; };
+  Differentiation differentiation;
+  const Tensor x = differentiation.follow(numbers({1}));
+  (void)custom_gradient(identity, tenfold, checkpoint(identity, {x}));
+  differentiation.end();
+  int backward = 0;
+  int recomputed = 0;
+  const auto count = [&] {
+    differentiation.visit_functions([&](const BackwardFunction&) { ++backward; },
+                                    [&](const TensorFunction&) { ++recomputed; });
+  };
+  count();
+  differentiation.forget();
+  count();
+  EXPECT_EQ(backward, 1);
+  EXPECT_EQ(recomputed, 1);
+}
+
 TEST(Autograd, ErrorsSayWhatIsWrong) {
   const auto message = [](const auto& call) -> std::string {
     try {

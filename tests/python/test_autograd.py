@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -435,6 +436,39 @@ def test_a_transform_that_fails_in_another_thread_leaves_nothing_behind() -> Non
         kept.clear()
         gc.collect()
         assert pool.submit(lambda: float((t(1, 2) + 1).sum())).result() == 5
+
+
+class _Holder:
+    """Holds a derivative that holds it."""
+
+    def __init__(self, wrap: Any) -> None:
+        self.layer = wrap(self)
+        self.value, self.pull = lento.vjp(lambda x: self.layer(x) * 2, t(1, 2))
+
+    def forward(self, x: lento.Tensor) -> lento.Tensor:
+        return x * x
+
+    def backward(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        return [cotangents[0] * 10]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda holder: lento.custom_gradient(holder.forward, holder.backward),
+        lambda holder: lento.checkpoint(holder.forward),
+        lambda holder: lento.checkpoint(lento.custom_gradient(holder.forward, holder.backward)),
+    ],
+    ids=["custom_gradient", "checkpoint", "both"],
+)
+def test_a_cycle_through_a_derivative_is_collected(wrap: Any) -> None:
+    holder = _Holder(wrap)
+    gc.collect()  # what is in use stays
+    assert holder.pull(t(1, 1))[0].shape == (2,)
+    gone = weakref.ref(holder)
+    del holder
+    gc.collect()
+    assert gone() is None
 
 
 # --- the engine ---

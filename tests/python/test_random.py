@@ -141,3 +141,27 @@ def test_normal_has_tails() -> None:
     assert np.abs(values).max() > 4
     assert np.isfinite(values).all()
     assert special.ndtr(np.abs(values).max()) < 1
+
+
+IMAGINARY = lento.asarray([1j, 2j])
+REFUSED: dict[str, Callable[..., Any]] = {
+    "uniform": lambda **k: random.uniform((2,), IMAGINARY, 2.0, **k),
+    "normal": lambda **k: random.normal((2,), 0.0, IMAGINARY, **k),
+    "exponential": lambda **k: random.exponential((2,), IMAGINARY, **k),
+    "truncated_normal": lambda **k: random.truncated_normal((2,), 1.0, 2.0, 1j, **k),
+    "gamma": lambda **k: random.gamma((2,), 1.0, IMAGINARY, **k),  # draws three times
+    "gumbel_softmax": lambda **k: lento.nn.gumbel_softmax(lento.zeros(3), axis=4, **k),
+    "randint": lambda **k: random.randint((2,), 5, 3, **k),
+    "device": lambda **k: random.uniform((2,), device="nowhere", **k),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_draws_nothing(name: str) -> None:
+    own = random.Generator(3)
+    random.uniform((5,), generator=own)
+    for generator in (own, random.default_generator()):
+        before = generator.state
+        with pytest.raises(lento.Error):
+            REFUSED[name](generator=generator)
+        assert generator.state == before

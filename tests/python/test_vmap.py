@@ -201,3 +201,5 @@ def test_wrong_use() -> None:
         lento.vmap(lambda x: x, in_axes=1)(lento.ones(3))
     with pytest.raises(ValueError, match="at least one example"):
         lento.vmap(lambda x: x)(lento.ones(0))
+    with pytest.raises(ValueError, match="'error', 'same' or 'different', not 'foo'"):
+        lento._core._Batching(3, "foo")

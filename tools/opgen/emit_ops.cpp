@@ -375,6 +375,9 @@ void composite_function(Writer& w, const Entry& entry) {
                                                             : "CastOperand";
     arguments.push_back(cast ? fmt::format("{}({}, common)", function, arg.name) : arg.name);
   }
+  // Refused for whatever reason, it has drawn nothing.
+  const auto draws = [](const Arg& arg) { return arg.type.kind == ArgKind::generator; };
+  if (std::ranges::any_of(entry.args, draws)) w.line("const RefusableDraws draws;");
   w.wrapped(fmt::format("return composite::{}(", entry.name), arguments, ");");
   w.dedent();
   w.add("}");
@@ -387,6 +390,7 @@ std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
   w.add("#include \"ops/composites.gen.h\"");
   w.line();
   w.add("#include \"ops/wrapper.h\"");
+  w.add("#include \"tensor/draws.h\"");
   w.line();
   w.add("namespace lento {");
   bool composed = false;
