@@ -87,7 +87,9 @@ bool ConvolutionPlan::make_slices() {
     while (batch % images_ != 0) ++images_;
   } else {
     images_ = std::clamp<std::int64_t>(divide_up(kPieceProducts, image_products), 1, batch);
-    images_ = std::max(images_, batch / (4 * kPieces));
+    // Two pictures where there are enough: what is done once a piece is done half as often, and few are too large for
+    // the second cache then.
+    images_ = std::max({images_, batch / (4 * kPieces), std::min<std::int64_t>(batch / kPieces, 2)});
     while (batch % images_ != 0) --images_;
   }
   pieces_ = batch / images_;

@@ -8,6 +8,8 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <array>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <mutex>
@@ -141,11 +143,22 @@ dnnl::memory memory_at(const dnnl::memory::desc& desc, const void* data) {
   return {desc, engine(), const_cast<void*>(data)};
 }
 
-void execute(const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
+struct Argument {
+  int number;
+  dnnl::memory memory;
+};
+
+/// By the C interface: the other one takes a map, which costs as much as a small reorder.
+void execute(const dnnl::primitive& primitive, std::initializer_list<Argument> arguments,
              const dnnl::memory::desc& scratch_desc) {
   const Scratch scratch(scratch_desc.get_size());
-  arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_at(scratch_desc, scratch.data()));
-  primitive.execute(stream(), arguments);
+  const dnnl::memory at_scratch = memory_at(scratch_desc, scratch.data());
+  std::array<dnnl_exec_arg_t, 4> list{};
+  std::size_t count = 0;
+  for (const Argument& argument : arguments) list.at(count++) = {argument.number, argument.memory.get()};
+  list.at(count++) = {DNNL_ARG_SCRATCHPAD, at_scratch.get()};
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream().get(), static_cast<int>(count), list.data()),
+                          "oneDNN could not run a primitive");
 }
 
 class Matmul final : public MatmulPrimitive {
