@@ -2,6 +2,7 @@
 
 #include "base/counters.h"
 #include "base/fork.h"
+#include "base/process_end.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,7 +10,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -45,7 +45,7 @@ class Background {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     // Not before there is something to stop: what libraries keep in static objects must still be there.
-    if (!std::exchange(stopped_at_exit, true)) std::atexit(stop_background);
+    if (!std::exchange(stopped_at_exit, true)) at_process_end(EndStage::background, stop_background);
     (must_run ? urgent_ : optional_).push_back(std::move(task));
     if (must_run) ++urgent_added_;
     try {

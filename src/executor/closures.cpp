@@ -4,6 +4,7 @@
 #include "base/devices.h"
 #include "base/fail.h"
 #include "base/interrupt.h"
+#include "base/process_end.h"
 #include "base/timings.h"
 #include "executor/workers.h"
 
@@ -156,7 +157,7 @@ std::atomic<bool> abandoned{false};
 AllClosures*& all_closures() {
   static AllClosures* all = [] {
     prepare_workers();  // closures wait for runs, also at the end of the process
-    std::atexit([] {
+    at_process_end(EndStage::closures, [] {
       if (!abandoned.load()) wait_closures();
     });
     // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.

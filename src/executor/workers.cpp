@@ -1,5 +1,7 @@
 #include "executor/workers.h"
 
+#include "base/process_end.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -106,7 +107,7 @@ bool must_stop() { return ending.load() && ending_thread.load() != std::this_thr
 
 Pools*& current_pools() {
   static Pools* pools = [] {
-    std::atexit([] {
+    at_process_end(EndStage::workers, [] {
       ending_thread = std::this_thread::get_id();
       ending = true;
       while (launching != 0) std::this_thread::yield();

@@ -1,17 +1,19 @@
 #include "ir/op.h"
 
+#include <memory>
 #include <unordered_map>
 
 namespace lento {
 
 std::optional<Op> find_op(std::string_view name) {
-  static const auto kByName = [] {
-    std::unordered_map<std::string_view, Op> map;
-    for (std::size_t i = 0; i < kOpCount; ++i) map.emplace(info(static_cast<Op>(i)).name, static_cast<Op>(i));
-    return map;
+  using Map = std::unordered_map<std::string_view, Op>;
+  static const Map& by_name = *[] {  // never destroyed: runs may end while the process does
+    auto map = std::make_unique<Map>();
+    for (std::size_t i = 0; i < kOpCount; ++i) map->emplace(info(static_cast<Op>(i)).name, static_cast<Op>(i));
+    return map.release();
   }();
-  const auto found = kByName.find(name);
-  return found == kByName.end() ? std::nullopt : std::optional(found->second);
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string_view name(Family family) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from engine import check_program, run_program
 
@@ -187,6 +189,29 @@ lento.eval(x @ x)  # and nobody waits for it
 """
     for _ in range(3):
         check_program(program, "")
+
+
+def test_e5_exit_during_a_long_reduction_is_clean() -> None:
+    program = """
+import lento
+x = lento.ones((10_000_000,))
+y = (lento.sin(x) * 2 + lento.exp(x) * lento.cos(x)).sum()
+lento.step()
+"""
+    check_program(program, "")
+
+
+def test_e5_exit_while_a_kernel_is_compiled_better_is_clean(tmp_path: Path) -> None:
+    """First code comes from disk, so that the compiler is used for the first time by the thread that the exit meets."""
+    program = """
+import lento
+x = lento.ones((200_000,))
+for i in range({}):
+    (lento.sin(x) * 2 + lento.exp(x) * lento.cos(x) + lento.tanh(x) * lento.sqrt(x) + i).sum().item()
+"""
+    check_program(program.format(2), "", LENTO_CACHE_DIR=str(tmp_path))
+    for _ in range(4):
+        check_program(program.format(60), "", LENTO_CACHE_DIR=str(tmp_path))
 
 
 # --- fork ---

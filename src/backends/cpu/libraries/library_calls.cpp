@@ -1,12 +1,11 @@
 #include "backends/cpu/libraries/library_calls.h"
 
 #include "base/fail.h"
+#include "base/process_end.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <thread>
 
 // Declared here and not by omp.h, which exists only beside compilers that have OpenMP.
@@ -31,19 +30,6 @@ void end_calls() {
   while (under_way != 0) std::this_thread::yield();
 }
 
-/// Libraries also make things at a first call, which are then destroyed before any function that was registered
-/// earlier runs. But before all of that come the thread_local variables of the thread that ends the process, nearly
-/// always the main one.
-struct EndOfMainThread {
-  const bool is_main = gettid() == getpid();
-  ~EndOfMainThread() {
-    if (is_main) end_calls();
-  }
-};
-thread_local const EndOfMainThread end_of_main_thread;
-/// The thread that loads the library.
-[[maybe_unused]] const bool main_thread_is_watched = end_of_main_thread.is_main;
-
 void enter() {
   static const bool arranged = [] {
     wait_for_calls_at_exit();
@@ -60,7 +46,7 @@ void enter() {
 
 }  // namespace
 
-void wait_for_calls_at_exit() { std::atexit(end_calls); }
+void wait_for_calls_at_exit() { at_process_end(EndStage::libraries, end_calls); }
 
 OneThread::OneThread() {
   enter();
