@@ -4,6 +4,7 @@
 #include "convert.h"
 #include "creation.h"
 #include "gil.h"
+#include "host_array.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -86,8 +87,6 @@ void set_missing(const Signature& signature, const std::array<PyObject*, kMaxPar
 
 bool is_int(PyObject* object) { return PyIndex_Check(object) != 0 && !PyBool_Check(object) && !is_tensor(object); }
 
-bool is_list(PyObject* object) { return PyList_Check(object) != 0 || PyTuple_Check(object) != 0; }
-
 bool starts_with_shape(const Signature& signature) {
   const Parameter& first = signature.parameters[0];
   return first.kind == Kind::integers && first.name == std::string_view("shape");
@@ -95,7 +94,7 @@ bool starts_with_shape(const Signature& signature) {
 
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
-  if (is_list(object)) return PyRef::borrow(object);
+  if (is_list_or_tuple(object)) return PyRef::borrow(object);
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || is_tensor(object)) return {};
   if (!PySequence_Check(object) && Py_TYPE(object)->tp_iter == nullptr) return {};
   PyRef list(PySequence_List(object));
@@ -198,8 +197,8 @@ void Arguments::wrong_element(std::size_t index, const char* expected, PyObject*
 }
 
 bool Arguments::shape_comes_late(std::size_t index) const {
-  return index != 0 && starts_with_shape(*signature_) && slots_[0] != nullptr && !is_list(slots_[0]) &&
-         is_list(slots_[index]);
+  return index != 0 && starts_with_shape(*signature_) && slots_[0] != nullptr && !is_list_or_tuple(slots_[0]) &&
+         is_list_or_tuple(slots_[index]);
 }
 
 bool Arguments::convert_array(std::size_t index) const {
@@ -209,7 +208,7 @@ bool Arguments::convert_array(std::size_t index) const {
     return true;
   }
   // normal(0, 1, (3,)) must not be no numbers at all, of three deviations.
-  if (!is_list(object) || shape_comes_late(index)) return false;
+  if (!is_list_or_tuple(object) || shape_comes_late(index)) return false;
   std::optional<DType> beside;
   for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
     const Kind kind = signature_->parameters[i].kind;
@@ -247,7 +246,7 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   bool any_list = false;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list(item)) {
+    if (is_list_or_tuple(item)) {
       any_list = true;
       result.emplace_back();
       continue;
@@ -258,7 +257,7 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   }
   for (Py_ssize_t i = 0; any_list && i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
+    if (is_list_or_tuple(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
   }
   return result;
 }

@@ -173,7 +173,9 @@ struct Recomputed {
     }
     const std::vector<Tensor> outputs = [&] {
       const RepeatedDraws same(*draws);
-      return function(barred);
+      std::vector<Tensor> again = function(barred);
+      same.finish();
+      return again;
     }();
     differentiation.end();
     const std::vector<Tensor> pulled = differentiation.pull_back(outputs, cotangents, followed);

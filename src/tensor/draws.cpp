@@ -11,6 +11,12 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local DrawScope* innermost = nullptr;
 
+[[noreturn]] void fail_other_draws() {
+  fail<ValueError>(
+      "checkpoint: when the function is computed again for its derivative it draws other random numbers than the first "
+      "time");
+}
+
 }  // namespace
 
 DrawScope::DrawScope() : outer_(innermost) { innermost = this; }
@@ -33,13 +39,13 @@ bool DrawScope::repeating() {
 }
 
 bool RepeatedDraws::repeats(std::uint64_t blocks, Draw& draw) {
-  if (next_ == draws_.size() || draws_[next_].blocks != blocks) {
-    fail<ValueError>(
-        "checkpoint: when the function is computed again for its derivative it draws other random numbers than the "
-        "first time");
-  }
+  if (next_ == draws_.size() || draws_[next_].blocks != blocks) fail_other_draws();
   draw = {nullptr, draws_[next_++].state, blocks};
   return true;
+}
+
+void RepeatedDraws::finish() const {
+  if (next_ != draws_.size()) fail_other_draws();
 }
 
 RefusableDraws::RefusableDraws() : exceptions_(std::uncaught_exceptions()) {}

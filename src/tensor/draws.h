@@ -54,6 +54,8 @@ class RecordedDraws final : public DrawScope {
 class RepeatedDraws final : public DrawScope {
  public:
   explicit RepeatedDraws(std::span<const Draw> draws) : draws_(draws) {}
+  /// Throws ValueError when not all has been drawn again.
+  void finish() const;
 
  private:
   bool repeats(std::uint64_t blocks, Draw& draw) override;

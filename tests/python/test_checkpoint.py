@@ -75,6 +75,11 @@ def test_drawing_something_else_the_second_time_is_an_error() -> None:
     state = lento.random.default_generator().state  # the thread draws as always afterwards
     lento.random.uniform((4,))
     assert lento.random.default_generator().state != state
+    draws = iter([True, False])
+    block = lento.checkpoint(lambda x: x * lento.random.uniform((2,)) if next(draws) else x)
+    _, pull = lento.vjp(block, t(1, 2))
+    with pytest.raises(ValueError, match="draws other random numbers than the first time"):
+        pull(t(1, 1))
 
 
 # --- tensors that are changed ---

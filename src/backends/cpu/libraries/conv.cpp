@@ -81,7 +81,11 @@ bool ConvolutionPlan::make_slices() {
     // It sums over the images: every piece has a weight of its own, and these are added. So a piece has enough to do,
     // and a weight that is large beside its images few pieces.
     const std::int64_t smallest = std::max(kPieceProducts, kSumProducts * element_count(problem_.weight));
-    const std::int64_t most = std::clamp<std::int64_t>(image_products * batch / smallest, 1, std::min(kPieces, batch));
+    // Nor shall the weights take more memory than what they are computed from.
+    const std::int64_t fit = 1 + (element_count(problem_.x) + element_count(problem_.y)) /
+                                     std::max<std::int64_t>(element_count(problem_.weight), 1);
+    const std::int64_t most =
+        std::clamp<std::int64_t>(image_products * batch / smallest, 1, std::min({kPieces, batch, fit}));
     images_ = divide_up(batch, most);
     while (batch % images_ != 0 && batch / images_ <= 2 * most) --images_;
     while (batch % images_ != 0) ++images_;
