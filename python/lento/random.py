@@ -11,7 +11,8 @@ starts with seed 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any
 
 from . import _core
 from ._core import Generator as Generator
@@ -35,7 +36,7 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
     default_generator().state = (seed, position)
 
 
-if not TYPE_CHECKING:  # which would take every name for one that is there
+if not _TYPE_CHECKING:  # which would take every name for one that is there
     from ._hints import hinting as _hinting
 
     __getattr__ = _hinting(__name__)
