@@ -30,6 +30,12 @@ using cpu::CodeMemory;
 using Code = std::shared_ptr<const cpu::KernelCode>;
 
 constexpr std::size_t kPage = 4096;
+/// Under TSan the number of mappings says nothing: its runtime maps memory at any time.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kMapsByItself = true;
+#else
+constexpr bool kMapsByItself = false;
+#endif
 
 std::vector<std::string> mappings() {
   std::ifstream file("/proc/self/maps");
@@ -150,7 +156,7 @@ TEST(CodeMemory, AChildLoadsAndFreesWithoutTouchingItsParentsCode) {
               const bool right = example.run(kept) == expected && example.run(all.back()) == expected;
               const std::size_t lines = mappings().size();
               all.clear();
-              return right && mappings().size() <= lines ? 0 : 1;
+              return right && (kMapsByItself || mappings().size() <= lines) ? 0 : 1;
             }),
             0);
   EXPECT_EQ(example.run(kept), expected);
@@ -194,6 +200,7 @@ TEST(CodeMemory, E6_WithoutAddressSpaceLoadingThrowsAndEverythingGoesOn) {
 }
 #endif
 
+#if !defined(__SANITIZE_THREAD__)  // its runtime ends the process when it can map nothing
 TEST(CodeMemory, E6_WithoutMappingsLoadingThrowsAndEverythingGoesOn) {
   const Example example(6);
   const Code first = example.load();
@@ -220,6 +227,7 @@ TEST(CodeMemory, E6_WithoutMappingsLoadingThrowsAndEverythingGoesOn) {
             }),
             0);
 }
+#endif
 
 }  // namespace
 }  // namespace lento::testing
