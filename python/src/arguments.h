@@ -96,6 +96,9 @@ struct Export {
   const char* doc;        ///< plain text
 };
 
+/// What counts as a plain whole number: anything with __index__ but bools and tensors.
+bool is_int(PyObject* object);
+
 /// The arguments of one call, distributed over the parameters of a signature. The references are borrowed, but for
 /// those that hold_tensors and NumPy arrays made; valid during the call.
 class Arguments {

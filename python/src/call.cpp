@@ -1,0 +1,218 @@
+// Calls from Python: which argument belongs to which parameter, and how an op is called with them. What they are is
+// looked at in arguments.cpp.
+#include "arguments.h"
+
+#include "convert.h"
+#include "gil.h"
+#include "source.h"
+#include "tensor_type.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace lento::python {
+namespace {
+
+bool is_required(const Parameter& parameter) { return (parameter.flags & (kDefaulted | kOptional)) == 0; }
+
+void intern_names(Signature& signature) {
+  if (signature.parameters.empty() || signature.parameters.front().interned != nullptr) return;
+  for (Parameter& parameter : signature.parameters) parameter.interned = PyUnicode_InternFromString(parameter.name);
+}
+
+// Index of the parameter with this name, or the number of parameters.
+std::size_t find(const Signature& signature, PyObject* name) {
+  const std::span<Parameter> parameters = signature.parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].interned == name) return i;
+  }
+  // Keyword names are nearly always interned; **{"axis": 0} with a computed name is not.
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (PyUnicode_Compare(parameters[i].interned, name) == 0) return i;
+  }
+  return parameters.size();
+}
+
+// NumPy's functions call methods of what is no NumPy array with NumPy's own arguments: np.std(x) calls
+// x.std(axis=None, dtype=None, out=None, ddof=0). None means nothing there, and ddof has another name here.
+bool means_nothing(PyObject* name, PyObject* value) {
+  return value == Py_None &&
+         (PyUnicode_CompareWithASCIIString(name, "out") == 0 || PyUnicode_CompareWithASCIIString(name, "dtype") == 0);
+}
+std::size_t find_by_numpy_name(const Signature& signature, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "ddof") != 0) return signature.parameters.size();
+  const auto found = std::ranges::find_if(signature.parameters, [](const Parameter& parameter) {
+    return std::string_view(parameter.name) == "correction";
+  });
+  return static_cast<std::size_t>(found - signature.parameters.begin());
+}
+
+/// What an argument that others call `name` is called here, or null.
+const char* own_name(const Signature& signature, PyObject* name) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keepdims"}, {"size", "shape"}};
+  for (const auto& [theirs, ours] : kNames) {
+    if (PyUnicode_CompareWithASCIIString(name, theirs) != 0) continue;
+    const auto is_it = [&](const Parameter& parameter) { return std::string_view(parameter.name) == ours; };
+    return std::ranges::any_of(signature.parameters, is_it) ? ours : nullptr;
+  }
+  return nullptr;
+}
+
+// As Python words it: "f() missing 2 required positional arguments: 'x' and 'axis'".
+void set_missing(const Signature& signature, const std::array<PyObject*, kMaxParameters>& slots) {
+  std::vector<std::string> missing;
+  bool keyword_only = false;
+  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    if (slots[i] != nullptr || !is_required(parameter)) continue;
+    missing.push_back("'" + std::string(parameter.name) + "'");
+    keyword_only = (parameter.flags & kKeywordOnly) != 0;
+  }
+  std::string list = missing[0];
+  for (std::size_t i = 1; i < missing.size(); ++i) {
+    const bool last = i + 1 == missing.size();
+    list += (last ? (missing.size() > 2 ? ", and " : " and ") : ", ") + missing[i];
+  }
+  PyErr_Format(PyExc_TypeError, "%s() missing %zu required %s argument%s: %s", signature.name, missing.size(),
+               keyword_only ? "keyword-only" : "positional", missing.size() == 1 ? "" : "s", list.c_str());
+}
+
+}  // namespace
+
+std::vector<PyRef> Arguments::hold_tensors() {
+  std::vector<PyRef> held;
+  for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
+    if (slots_[i] == nullptr || !is_tensor(slots_[i]) || i == rest_index_) continue;  // what is variadic gets copied
+    held.emplace_back(wrap(Tensor(tensor_of(slots_[i]))));
+    slots_[i] = held.back().get();
+  }
+  return held;
+}
+
+bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  signature_ = &signature;
+  const std::span<Parameter> parameters = signature.parameters;
+  std::fill_n(slots_.begin(), parameters.size(), nullptr);
+
+  std::size_t next = 0;
+  if (self != nullptr && is_tensor(self)) slots_[next++] = self;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (next >= parameters.size() || (parameters[next].flags & kKeywordOnly) != 0) {
+      const std::size_t given = static_cast<std::size_t>(count) + (self != nullptr && is_tensor(self) ? 1 : 0);
+      PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu were given", signature.name, next,
+                   next == 1 ? "" : "s", given);
+      return false;
+    }
+    const Parameter& parameter = parameters[next];
+    // x.reshape(2, 3) as well as x.reshape((2, 3)); broadcast_arrays(x, y) as well as broadcast_arrays([x, y]).
+    const bool takes_rest = (parameter.kind == Kind::tensors && is_tensor(args[i])) ||
+                            ((parameter.flags & kVariadic) != 0 && is_int(args[i]) && i + 1 < count);
+    if (takes_rest) {
+      const bool wants_tensor = parameter.kind == Kind::tensors;
+      const Py_ssize_t first = i;
+      while (i < count && (wants_tensor ? is_tensor(args[i]) : is_int(args[i]))) ++i;
+      rest_ = std::span(args + first, static_cast<std::size_t>(i - first));
+      rest_index_ = next;
+      slots_[next++] = args[first];
+      --i;
+      continue;
+    }
+    slots_[next++] = args[i];
+  }
+
+  if (names != nullptr) {
+    intern_names(signature);
+    const Py_ssize_t keywords = PyTuple_GET_SIZE(names);
+    for (Py_ssize_t k = 0; k < keywords; ++k) {
+      PyObject* name = PyTuple_GET_ITEM(names, k);
+      std::size_t index = find(signature, name);
+      if (index == parameters.size()) {
+        if (means_nothing(name, args[count + k])) continue;
+        index = find_by_numpy_name(signature, name);
+      }
+      if (index == parameters.size()) {
+        const char* ours = own_name(signature, name);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'%s%s%s", signature.name, name,
+                     ours == nullptr ? "" : "; it is called '", ours == nullptr ? "" : ours,
+                     ours == nullptr ? "" : "' here");
+        return false;
+      }
+      if (slots_[index] != nullptr) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", signature.name, name);
+        return false;
+      }
+      slots_[index] = args[count + k];
+    }
+  }
+
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (slots_[i] == nullptr && is_required(parameters[i])) {
+      set_missing(signature, slots_);
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// Conversions deep down do not know whose argument they convert: "unknown dtype 'float99'" becomes "zeros(): unknown
+// dtype …". Errors of the user's own __index__ and the like have a traceback and are left alone.
+void name_function(const Signature& signature) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool plain =
+      traceback == nullptr && (type == PyExc_TypeError || type == PyExc_OverflowError || type == PyExc_ValueError);
+  const PyRef text(plain && value != nullptr ? PyObject_Str(value) : nullptr);
+  const auto message = text ? to_string_view(text.get()) : std::nullopt;
+  if (!message || message->starts_with(signature.name)) {
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  PyErr_Format(type, "%s(): %U", signature.name, text.get());
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+}
+
+// A test finds those that are missing here.
+constexpr std::string_view kReaders[] = {
+    "argwhere", "bincount", "compress",  "extract", "flatnonzero", "intersect1d",   "masked_select",  "nonzero",
+    "one_hot",  "repeat",   "setdiff1d", "union1d", "unique_all",  "unique_counts", "unique_inverse", "unique_values",
+};
+
+bool blocks(Signature& signature) {
+  if (!signature.blocks) signature.blocks = std::ranges::find(kReaders, signature.name) != std::end(kReaders);
+  return *signature.blocks;
+}
+
+}  // namespace
+
+std::span<const std::string_view> reading_functions() { return kReaders; }
+
+PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
+               Body body) noexcept {
+  try {
+    Arguments arguments;
+    if (!arguments.bind(signature, self, args, count, names)) return nullptr;
+    const PythonSourceScope source;
+    if (!blocks(signature)) [[likely]]
+      return body(arguments);
+    const std::vector<PyRef> held = arguments.hold_tensors();
+    const MayBlock may_block;
+    return body(arguments);
+  } catch (const PythonError&) {
+    name_function(signature);
+    return nullptr;
+  } catch (...) {
+    return set_exception();
+  }
+}
+
+}  // namespace lento::python
