@@ -1,4 +1,4 @@
-// LAPACK by element type: Lapack<T>::gesv and so on. All calls are row-major: LAPACKE transposes on the way in and out.
+// LAPACK by element type: Lapack<T>::gesv and so on.
 #pragma once
 
 #include <complex>

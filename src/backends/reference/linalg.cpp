@@ -1,4 +1,5 @@
-// Factorisations and solvers through LAPACK, matrix by matrix over the batch. Every matrix is row-major.
+// Factorisations and solvers through LAPACK, matrix by matrix over the batch. Every matrix is row-major: LAPACKE
+// transposes on the way in and out, or ColumnMajor does.
 #include "backends/reference/array.h"
 #include "backends/reference/lapack_by_type.h"
 #include "backends/reference/sum_of_products.h"
@@ -84,6 +85,38 @@ void write_identity(T* to, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T{1};
 }
 
+/// A matrix column by column, with a column of zeros behind the last.
+///
+/// OpenBLAS 0.3.21's product of a complex matrix and a vector with a stride reads one element behind the vector. Its
+/// singular value decomposition takes rows for such vectors, so that it reads a column that is not there.
+template <class T>
+class ColumnMajor {
+ public:
+  ColumnMajor(std::int64_t rows, std::int64_t columns)
+      : rows_(rows), columns_(columns), elements_(static_cast<std::size_t>(rows * (columns + 1))) {}
+
+  T* data() { return elements_.data(); }
+  lapack_int stride() const { return static_cast<lapack_int>(rows_); }
+
+  void read(const T* row_major) {
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      for (std::int64_t j = 0; j < columns_; ++j) elements_[at(i, j)] = row_major[i * columns_ + j];
+    }
+  }
+  void write(T* row_major) const {
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      for (std::int64_t j = 0; j < columns_; ++j) row_major[i * columns_ + j] = elements_[at(i, j)];
+    }
+  }
+
+ private:
+  std::size_t at(std::int64_t row, std::int64_t column) const { return static_cast<std::size_t>(column * rows_ + row); }
+
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<T> elements_;
+};
+
 }  // namespace
 
 void cholesky_factor(const Array& out, const Array& x) {
@@ -143,7 +176,8 @@ void svd_factor(const Array& u, const Array& s, const Array& vh, const Array& x,
   const Matrices shape(x), u_shape(u), vh_shape(vh);
   const std::int64_t rank = std::min(shape.rows, shape.columns);
   dispatch_lapack(x.dtype(), [&]<class T>() {
-    std::vector<T> work(static_cast<std::size_t>(shape.size()));
+    ColumnMajor<T> work(shape.rows, shape.columns);
+    ColumnMajor<T> left(u_shape.rows, u_shape.columns), right(vh_shape.rows, vh_shape.columns);
     for (std::int64_t matrix = 0; matrix < shape.count; ++matrix) {
       const T* from = x.as<T>() + matrix * shape.size();
       T* to_u = u.as<T>() + matrix * u_shape.size();
@@ -154,11 +188,13 @@ void svd_factor(const Array& u, const Array& s, const Array& vh, const Array& x,
         continue;
       }
       require_finite(from, shape, matrix);
-      std::copy_n(from, shape.size(), work.data());
-      const lapack_int info =
-          Lapack<T>::gesdd(LAPACK_ROW_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(), work.data(),
-                           shape.n(), s.as<RealOf<T>>() + matrix * rank, to_u, u_shape.n(), to_vh, vh_shape.n());
+      work.read(from);
+      const lapack_int info = Lapack<T>::gesdd(LAPACK_COL_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(),
+                                               work.data(), work.stride(), s.as<RealOf<T>>() + matrix * rank,
+                                               left.data(), left.stride(), right.data(), right.stride());
       if (info != 0) fail<LinAlgError>("the singular values did not converge{}", which(shape, matrix));
+      left.write(to_u);
+      right.write(to_vh);
     }
   });
 }
