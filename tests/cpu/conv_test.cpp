@@ -1,6 +1,7 @@
 // Convolutions and their gradients against the reference kernels.
 #include "backends/cpu/libraries/conv.h"
 #include "against_reference.h"
+#include "backends/cpu/libraries/transpose.h"
 #include "backends/cpu/threads.h"
 #include "ir/attrs.gen.h"
 #include "reference/kernels.gen.h"
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 namespace lento::cpu {
@@ -106,6 +108,12 @@ const Case kCases[] = {
     {{2, 32, 8, 8}, {32, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},
     {{2, 6, 8, 8}, {12, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 6},
     {{2, 12, 7, 7}, {9, 4, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},
+    // channels last, of images smaller than 16 pixels, of 1 and 3 axes, and of another number of channels on one side
+    {{3, 16, 3, 3}, {32, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {{2, 32, 7, 9}, {48, 32, 3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {{2, 16, 37}, {16, 16, 5}, {1}, {2}, {2}, {1}, 1},
+    {{2, 16, 4, 5, 6}, {16, 16, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1},
+    {{2, 16, 9, 9}, {20, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
     // several pieces: images, and slices of channels
     {{6, 16, 20, 20}, {32, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
     {{7, 1, 28, 28}, {8, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
@@ -154,6 +162,24 @@ TEST_P(Convolutions, BitsDoNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(first, operands.result(kind())) << threads;
   }
   set_num_threads(before);
+}
+
+TEST(Transpose, MovesEveryElementAndNoOther) {
+  constexpr float kUntouched = -1;
+  for (const std::int64_t rows : {1, 15, 16, 17, 32, 50}) {
+    for (const std::int64_t columns : {1, 15, 16, 33, 49, 64}) {
+      std::vector<float> from(static_cast<std::size_t>(rows * columns)), to(from.size() + 2, kUntouched);
+      std::iota(from.begin(), from.end(), 0.0F);
+      transpose_matrix(from.data(), to.data() + 1, rows, columns);
+      EXPECT_EQ(to.front(), kUntouched);
+      EXPECT_EQ(to.back(), kUntouched);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j)
+          ASSERT_EQ(to[static_cast<std::size_t>(1 + j * rows + i)], from[static_cast<std::size_t>(i * columns + j)])
+              << rows << " x " << columns << " at " << i << ", " << j;
+      }
+    }
+  }
 }
 
 TEST(Convolution, OnePlanRunsOnManyThreadsAtOnce) {

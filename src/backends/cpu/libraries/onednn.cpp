@@ -2,6 +2,7 @@
 
 #include "backends/cpu/arena.h"
 #include "backends/cpu/libraries/library_calls.h"
+#include "backends/cpu/libraries/transpose.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/fork.h"
@@ -182,48 +183,75 @@ class Matmul final : public MatmulPrimitive {
   dnnl::matmul primitive_;
 };
 
+/// (N, C, *S) with the channels last, where they are whole vectors; nothing elsewhere.
+std::optional<dnnl::memory::desc> channels_last(const OperandLayout& operand) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr Tag kTags[] = {Tag::acb, Tag::acdb, Tag::acdeb};
+  const std::size_t axes = operand.dims.size() - 2;
+  if (!transposes_in_registers() || operand.dims[1] % 16 != 0 || axes < 1 || axes > std::size(kTags))
+    return std::nullopt;
+  return dnnl::memory::desc{dims_of(operand.dims), type_of(operand.dtype), kTags[axes - 1]};
+}
+
+/// Images (N, C, *S), each of them contiguous, between this order and channels last.
+struct Images {
+  std::int64_t count;
+  std::int64_t channels;
+  std::int64_t pixels;
+  std::int64_t stride;  // from one to the next
+
+  explicit Images(const OperandLayout& layout)
+      : count(layout.dims[0]), channels(layout.dims[1]), pixels(layout.strides[1]), stride(layout.strides[0]) {}
+
+  void to_channels_last(const float* from, float* to) const {
+    for (std::int64_t i = 0; i < count; ++i)
+      transpose_matrix(from + i * stride, to + i * channels * pixels, channels, pixels);
+  }
+  void from_channels_last(const float* from, float* to) const {
+    for (std::int64_t i = 0; i < count; ++i)
+      transpose_matrix(from + i * channels * pixels, to + i * stride, pixels, channels);
+  }
+};
+
 /// An operand between the order it has in memory and the one it is computed in.
 class Reordered {
  public:
-  Reordered(const dnnl::memory::desc& own, const dnnl::memory::desc& computed, bool is_result)
-      : own_(own), computed_(computed) {
+  Reordered(const OperandLayout& layout, const dnnl::memory::desc& computed, bool is_result)
+      : own_(describe(layout)), computed_(computed), is_result_(is_result) {
     if (own_ == computed_) return;
+    // oneDNN takes four times as long for this one.
+    if (channels_last(layout) == computed_) {
+      images_.emplace(layout);
+      return;
+    }
     desc_.emplace(engine(), is_result ? computed_ : own_, engine(), is_result ? own_ : computed_, attributes());
     reorder_.emplace(*desc_);
   }
 
-  bool needed() const { return reorder_.has_value(); }
+  bool needed() const { return reorder_.has_value() || images_.has_value(); }
   const dnnl::memory::desc& computed() const { return computed_; }
   std::size_t computed_bytes() const { return needed() ? computed_.get_size() : 0; }
 
   /// From memory into the order computed in, or back for a result.
   void run(const void* from, void* to) const {
-    const bool back = desc_->src_desc() == computed_;
+    if (images_) {
+      const auto move = is_result_ ? &Images::from_channels_last : &Images::to_channels_last;
+      return ((*images_).*move)(static_cast<const float*>(from), static_cast<float*>(to));
+    }
     execute(*reorder_,
-            {{DNNL_ARG_FROM, memory_at(back ? computed_ : own_, from)},
-             {DNNL_ARG_TO, memory_at(back ? own_ : computed_, to)}},
+            {{DNNL_ARG_FROM, memory_at(is_result_ ? computed_ : own_, from)},
+             {DNNL_ARG_TO, memory_at(is_result_ ? own_ : computed_, to)}},
             desc_->scratchpad_desc());
   }
 
  private:
   dnnl::memory::desc own_;
   dnnl::memory::desc computed_;
+  bool is_result_;
+  std::optional<Images> images_;
   std::optional<dnnl::reorder::primitive_desc> desc_;
   std::optional<dnnl::reorder> reorder_;
 };
-
-/// The channels of (N, C, *S) in blocks of 16, which is what moves fastest to and from the order in memory; nothing
-/// when they are no whole blocks, or when these kernels have no use for them.
-std::optional<dnnl::memory::desc> in_blocks(const OperandLayout& operand) {
-  using Tag = dnnl::memory::format_tag;
-  constexpr Tag kTags[] = {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b};
-  const std::size_t axes = operand.dims.size() - 2;
-  const bool has_lanes =
-      (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & static_cast<unsigned>(dnnl::cpu_isa::avx512_core)) ==
-      static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  if (!has_lanes || operand.dims[1] % 16 != 0 || axes < 1 || axes > std::size(kTags)) return std::nullopt;
-  return dnnl::memory::desc{dims_of(operand.dims), type_of(operand.dtype), kTags[axes - 1]};
-}
 
 /// What differs between the three directions.
 struct Direction {
@@ -238,13 +266,13 @@ Direction make_direction(const ConvolutionLayout& layout) {
   };
   dnnl::memory::desc x = desc(layout.x), y = desc(layout.y);
   const dnnl::memory::desc weight = desc(layout.weight);
-  // Left to itself oneDNN computes some forward convolutions channels last, no faster, and is slow to bring them there.
+  // Left to itself oneDNN computes in blocks of channels, in which gradients of weights take up to a fifth longer.
   const bool in_groups = layout.weight.dims.size() > layout.x.dims.size();
-  if (layout.kind == ConvolutionKind::forward && !layout.in_place && !in_groups) {
-    const std::optional<dnnl::memory::desc> blocked_x = in_blocks(layout.x), blocked_y = in_blocks(layout.y);
-    if (blocked_x && blocked_y) {
-      x = *blocked_x;
-      y = *blocked_y;
+  if (!layout.in_place && !in_groups) {
+    const std::optional<dnnl::memory::desc> last_x = channels_last(layout.x), last_y = channels_last(layout.y);
+    if (last_x && last_y) {
+      x = *last_x;
+      y = *last_y;
     }
   }
   const dnnl::memory::dims stride = dims_of(layout.stride);
@@ -290,9 +318,9 @@ class Convolution final : public ConvolutionPrimitive {
   explicit Convolution(const ConvolutionLayout& layout)
       : kind_(layout.kind),
         direction_(make_direction(layout)),
-        x_(describe(layout.x), direction_.x, kind_ == ConvolutionKind::input_grad),
-        weight_(describe(layout.weight), direction_.weight, kind_ == ConvolutionKind::weight_grad),
-        y_(describe(layout.y), direction_.y, kind_ == ConvolutionKind::forward) {}
+        x_(layout.x, direction_.x, kind_ == ConvolutionKind::input_grad),
+        weight_(layout.weight, direction_.weight, kind_ == ConvolutionKind::weight_grad),
+        y_(layout.y, direction_.y, kind_ == ConvolutionKind::forward) {}
 
   bool is_fast() const { return direction_.is_fast; }
 
