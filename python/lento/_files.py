@@ -228,9 +228,7 @@ def _read_tensor(file: IO[bytes], key: str, offset: int, dtype: str, shape: tupl
         return _core._read_tensor(file.fileno(), offset, dtype, shape)
     except EOFError:
         raise _Malformed(f"the file ended inside {key!r}") from None
-    except errors.ValueError:
-        if dtype != "bool":
-            raise
+    except BufferError:
         raise _Malformed(f"{key!r} has bytes that are neither false nor true") from None
 
 
@@ -395,7 +393,11 @@ def _entry(key: str, value: Any) -> _Entry:
     shape, offsets = (_whole_numbers(key, what, value[what]) for what in ("shape", "data_offsets"))
     if len(offsets) != 2 or offsets[0] > offsets[1]:
         raise _Malformed(f"{key!r} has data_offsets {list(offsets)}, which is no begin and end")
-    needed = math.prod(shape) * _core.as_dtype(dtype).itemsize
+    itemsize = _core.as_dtype(dtype).itemsize
+    # An empty tensor has strides too, so that its other lengths count.
+    if itemsize * math.prod(max(extent, 1) for extent in shape) >= 2**63:
+        raise _Malformed(f"{key!r} of shape {shape} is larger than any tensor can be")
+    needed = math.prod(shape) * itemsize
     if offsets[1] - offsets[0] != needed:
         raise _Malformed(f"{key!r} of shape {shape} needs {needed} bytes, but has {offsets[1] - offsets[0]}")
     return dtype, shape, offsets[0], offsets[1]

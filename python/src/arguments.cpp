@@ -22,6 +22,17 @@ bool starts_with_shape(const Signature& signature) {
   return first.kind == Kind::integers && first.name == std::string_view("shape");
 }
 
+// What stands for a tensor where one is expected, as NumPy takes it.
+bool is_list_or_range(PyObject* object) { return is_list_or_tuple(object) || PyRange_Check(object); }
+
+bool could_be_shape(PyObject* object) {
+  if (!is_list_or_tuple(object)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    if (!is_int(PySequence_Fast_GET_ITEM(object, i))) return false;
+  }
+  return true;
+}
+
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
   if (is_list_or_tuple(object)) return PyRef::borrow(object);
@@ -39,11 +50,16 @@ void Arguments::wrong_type(std::size_t index, const char* expected) const {
   PyObject* object = slots_[index];
   const bool shape_is_spread = parameter.kind == Kind::dtype && is_int(object) && starts_with_shape(*signature_) &&
                                slots_[0] != nullptr && is_int(slots_[0]);
+  std::string hint;
+  if (shape_is_spread) hint = "; the shape is one argument, a tuple";
+  if (shape_comes_late(index)) {
+    hint = "; the shape is the first argument";
+    if (parameter.kind == Kind::operand)
+      hint += ", and a list that is none is given by name: " + std::string(parameter.name) + "=…";
+  }
   raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s%s", signature_->name, parameter.name, expected,
         (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name,
-        shape_comes_late(index) ? "; the shape is the first argument"
-        : shape_is_spread       ? "; the shape is one argument, a tuple"
-                                : "");
+        hint.c_str());
 }
 
 void Arguments::wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const {
@@ -52,8 +68,9 @@ void Arguments::wrong_element(std::size_t index, const char* expected, PyObject*
 }
 
 bool Arguments::shape_comes_late(std::size_t index) const {
-  return index != 0 && starts_with_shape(*signature_) && slots_[0] != nullptr && !is_list_or_tuple(slots_[0]) &&
-         is_list_or_tuple(slots_[index]);
+  const bool is_random = starts_with_shape(*signature_) && signature_->parameters.back().kind == Kind::generator;
+  return is_random && index != 0 && index < positional_ && !is_list_or_tuple(slots_[0]) &&
+         could_be_shape(slots_[index]);
 }
 
 bool Arguments::convert_array(std::size_t index) const {
@@ -63,7 +80,7 @@ bool Arguments::convert_array(std::size_t index) const {
     return true;
   }
   // normal(0, 1, (3,)) must not be no numbers at all, of three deviations.
-  if (!is_list_or_tuple(object) || shape_comes_late(index)) return false;
+  if (!is_list_or_range(object) || shape_comes_late(index)) return false;
   std::optional<DType> beside;
   for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
     const Kind kind = signature_->parameters[i].kind;
@@ -101,7 +118,7 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   bool any_list = false;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list_or_tuple(item)) {
+    if (is_list_or_range(item)) {
       any_list = true;
       result.emplace_back();
       continue;
@@ -112,7 +129,7 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   }
   for (Py_ssize_t i = 0; any_list && i < size; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list_or_tuple(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
+    if (is_list_or_range(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
   }
   return result;
 }

@@ -171,9 +171,10 @@ class Arguments {
  private:
   [[noreturn]] void wrong_type(std::size_t index, const char* expected) const;
   [[noreturn]] void wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const;
-  /// Puts a tensor in the place of a NumPy array; false when the argument is none.
+  /// Puts a tensor in the place of a NumPy array, list or range; false when the argument is none.
   bool convert_array(std::size_t index) const;
-  /// A list is here, and no list is where the shape belongs: NumPy's random functions take it last.
+  /// A list that may be meant as the shape is here, by its place alone, and none is where the shape belongs: NumPy's
+  /// random functions take it last.
   bool shape_comes_late(std::size_t index) const;
   bool absent(std::size_t index) const { return slots_[index] == nullptr; }
   bool absent_or_none(std::size_t index) const { return slots_[index] == nullptr || slots_[index] == Py_None; }
@@ -181,6 +182,7 @@ class Arguments {
   Signature* signature_ = nullptr;
   mutable std::array<PyObject*, kMaxParameters> slots_;  ///< null where left out
   mutable std::vector<PyRef> converted_;                 ///< tensors that stand in slots_ for NumPy arrays
+  std::size_t positional_ = 0;                           ///< so many of slots_ were not given by name
   std::span<PyObject* const> rest_;          ///< positional arguments taken by a `tensors` or variadic parameter …
   std::size_t rest_index_ = kMaxParameters;  ///< … and that parameter's index
 };

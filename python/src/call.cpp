@@ -124,6 +124,7 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
     }
     slots_[next++] = args[i];
   }
+  positional_ = next;
 
   if (names != nullptr) {
     intern_names(signature);

@@ -49,12 +49,20 @@ void read_all(int file, std::int64_t offset, void* data, std::size_t bytes) {
   }
 }
 
+/// Throws PythonError: BufferError for truth values other than 0 and 1, and what read_all throws.
 nb::object read_tensor(int file, std::int64_t offset, std::string_view dtype, const nb::tuple& shape) {
   const auto element = dtype_from_name(dtype);
   if (!element) raise(PyExc_ValueError, "unknown dtype '%s'", std::string(dtype).c_str());
   Shape extents;
   for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
-  const auto fill = [&](void* data, std::size_t bytes) { read_all(file, offset, data, bytes); };
+  const auto fill = [&](void* data, std::size_t bytes) {
+    read_all(file, offset, data, bytes);
+    if (*element != DType::bool_) return;
+    const auto* first = static_cast<const unsigned char*>(data);
+    // Of a class of its own: whatever else is wrong with the tensor is not the file's fault.
+    if (std::any_of(first, first + bytes, [](unsigned char byte) { return byte > 1; }))
+      raise(PyExc_BufferError, "bools are bytes of 0 and 1");
+  };
   return nb::steal(wrap(from_filler(fill, *element, extents)));
 }
 

@@ -52,7 +52,10 @@ FastFunction where_of_three = nullptr;
 FastFunction nonzero = nullptr;
 
 PyObject* where(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return (count == 1 && names == nullptr ? nonzero : where_of_three)(self, args, count, names);
+  const bool named = names != nullptr && count == 0 && PyTuple_GET_SIZE(names) == 1 &&
+                     PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "condition") == 0;
+  if (named || (count == 1 && names == nullptr)) return nonzero(self, args, 1, nullptr);
+  return where_of_three(self, args, count, names);
 }
 
 Export find_export(std::string_view name) {

@@ -24,6 +24,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,12 +34,17 @@ namespace nb = nanobind;
 namespace lento::python {
 namespace {
 
-void eval_tensors(const nb::args& args) {
+void eval_tensors(const nb::args& args, bool wait_for_them) {
   std::vector<Tensor> tensors;
   for (const nb::handle arg : args) collect_tensors(arg.ptr(), "eval", tensors);
+  std::vector<Device> devices;
+  for (const Tensor& tensor : tensors) {
+    if (std::ranges::find(devices, tensor.device()) == devices.end()) devices.push_back(tensor.device());
+  }
   const PythonSourceScope source;
   const WithoutGil without_gil;
   eval(tensors);
+  if (wait_for_them && !devices.empty()) wait(devices);  // to the engine none means all
 }
 
 /// Holds a scope open from __enter__ to __exit__.
@@ -119,9 +125,9 @@ nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::obj
 
 void bind_engine(nb::module_& module) {
   module.def(
-      "eval", &eval_tensors, nb::arg("tensors"),
+      "eval", &eval_tensors, nb::arg("tensors"), nb::arg("wait") = false,
       "Starts computing these tensors (also in lists and tuples). Returns before they are done; what fails while "
-      "running\nis raised by reading it.\n\n"
+      "running\nis raised by reading it. With ``wait`` it goes on as ``lento.wait`` for the devices they are on.\n\n"
       "    >>> x = lento.ones((3,)) * 2\n"
       "    >>> lento.eval(x, [x + 1])\n"
       "    >>> x.is_pending\n"

@@ -32,11 +32,15 @@ const TimingId kStepTime = timing_id("step");
 /// Checked before anything is allocated: a shape whose bytes do not fit into 63 bits is an error, not an overflow.
 std::size_t checked_bytes(DType dtype, const Shape& shape) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool empty = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0) fail<ShapeError>("the shape {} has a negative extent", shape);
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) fail<MemoryError>("a tensor of shape {} is too large", shape);
+    empty = empty || extent == 0;
+    // As where results are inferred: an empty tensor has strides too, so that its other lengths count.
+    if (extent > 1 && __builtin_mul_overflow(bytes, extent, &bytes))
+      fail<MemoryError>("a tensor of shape {} is too large", shape);
   }
-  return static_cast<std::size_t>(bytes);
+  return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
 std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors) {

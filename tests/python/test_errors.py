@@ -68,7 +68,7 @@ def test_t2_composites_name_the_function_that_was_called() -> None:
 
 WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: lento.tanh(), "tanh() missing 1 required positional argument: 'x'"),
-    (lambda: lento.where(condition=f32(2) > 0), "where() missing 2 required positional arguments: 'x1' and 'x2'"),
+    (lambda: lento.where(x1=f32(2)), "where() missing 2 required positional arguments: 'condition' and 'x2'"),
     (lambda: lento.tanh(f32(2), f32(2)), "tanh() takes 1 positional argument but 2 were given"),
     (lambda: lento.tanh(x=f32(2), y=1), "tanh() got an unexpected keyword argument 'y'"),
     (lambda: lento.tanh(f32(2), x=f32(2)), "tanh() got multiple values for argument 'x'"),
@@ -83,7 +83,12 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: lento.random.normal(0, 1, [3]),
-        "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument",
+        "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument, and a list "
+        "that is none is given by name: scale=…",
+    ),
+    (
+        lambda: lento.random.randint(3, low=0, high=[1, 2, 3]),
+        "randint(): argument 'high' must be a number, not list",
     ),
     (
         lambda: lento.zeros(2, 3),

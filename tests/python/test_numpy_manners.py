@@ -108,6 +108,9 @@ def test_functions_take_lists() -> None:
     check(lento.concat([[1, 2], lento.asarray([3])]), np.array([1, 2, 3]))
     check(lento.stack([np.array([0.5, 1]), [0.1, 0.7]]), np.array([[0.5, 1], [0.1, 0.7]]))
     check(lento.full((2, 2), [1.0, 2.0]), np.full((2, 2), [1, 2], np.float32))
+    check(lento.full(3, [1, 2, 3]), np.full(3, [1, 2, 3]))
+    check(lento.isin(np.array([0, 1, 5]), range(2)), np.array([True, True, False]))
+    check(lento.stack([range(3), np.array([4, 5, 6])]), np.array([[0, 1, 2], [4, 5, 6]]))
     for ragged in ([[1, 2], [3]], ["a"], [None]):
         with pytest.raises((TypeError, ValueError), match=r"^exp\(\): "):
             lento.exp(ragged)
@@ -124,12 +127,12 @@ def test_floats_in_a_list_are_as_exact_as_those_beside_them() -> None:
 
 def test_where_of_a_condition_is_nonzero() -> None:
     for condition in (DATA > 2, np.zeros(3, bool), np.zeros((0, 2), bool), np.array([0, 2, 0, 3])):
-        found = lento.where(lento.asarray(condition))
         expected = np.where(condition)
-        assert isinstance(found, tuple)
-        assert len(found) == len(expected)
-        for here, there in zip(found, expected, strict=True):
-            check(here, there)
+        for found in (lento.where(lento.asarray(condition)), lento.where(condition=lento.asarray(condition))):
+            assert isinstance(found, tuple)
+            assert len(found) == len(expected)
+            for here, there in zip(found, expected, strict=True):
+                check(here, there)
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x2'"):
         lento.where(lento.asarray(DATA > 2), 1)
 

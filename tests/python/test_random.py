@@ -165,3 +165,10 @@ def test_what_is_refused_draws_nothing(name: str) -> None:
         with pytest.raises(lento.Error):
             REFUSED[name](generator=generator)
         assert generator.state == before
+
+
+def test_parameters_are_lists_where_they_cannot_be_meant_as_the_shape() -> None:
+    named = lento.random.normal(3, loc=[100, 200, 300], scale=[0, 0, 0])
+    np.testing.assert_array_equal(named, [100, 200, 300])
+    np.testing.assert_array_equal(lento.random.normal(3, [0.5, 1.5, 2.5], 0), [0.5, 1.5, 2.5])
+    np.testing.assert_array_equal(lento.random.normal((2, 2), [1, 2], 0), [[1, 2], [1, 2]])

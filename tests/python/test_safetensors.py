@@ -14,6 +14,7 @@ import lento
 import numpy as np
 import pytest
 from engine import check_program
+from lento import _core
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -315,6 +316,8 @@ HOSTILE: dict[str, tuple[Any, bytes, str]] = {
     "truth": ({"a": entry([True, 2])}, bytes(8), "'a' has shape [True, 2], which is"),
     "shape no list": ({"a": {**entry(), "shape": "2"}}, bytes(8), "'a' has shape '2', which is"),
     "huge shape": ({"a": entry([2**62, 2**62])}, bytes(8), "'a' of shape (4611686018427387904, 4611686018427387904)"),
+    "huge shape of nothing": ({"a": entry([2**62, 2**62, 0], 0, 0)}, b"", "is larger than any tensor can be"),
+    "nothing of a huge shape": ({"a": entry([0, 2**61, 4], 0, 0)}, b"", "is larger than any tensor can be"),
     "wide shape": ({"a": entry([2**64])}, bytes(8), "which is no list of whole numbers"),
     "wrong size": ({"a": entry([3])}, bytes(8), "'a' of shape (3,) needs 12 bytes, but has 8"),
     "backwards": ({"a": entry([2], 8, 0)}, bytes(8), "'a' has data_offsets [8, 0], which is no begin and end"),
@@ -344,6 +347,16 @@ def test_a_malformed_file_is_an_error_that_says_what_is_wrong(name: str, path: P
         lento.load(written(path, header, content))
     assert str(raised.value).startswith(f"load(): {path}: ")
     assert message in str(raised.value)
+
+
+def test_only_bytes_are_told_to_be_neither_false_nor_true(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise lento.errors.ValueError("no such device")
+
+    lento.save(path, {"b": lento.zeros(2, dtype=lento.bool)})
+    monkeypatch.setattr(_core, "_read_tensor", refuse)
+    with pytest.raises(ValueError, match="no such device"):
+        lento.load(path)
 
 
 @pytest.mark.parametrize(

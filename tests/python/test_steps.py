@@ -74,6 +74,17 @@ def test_e1_eval_takes_just_these_on_all_their_devices() -> None:
     assert (a.tolist(), b.tolist()) == ([2.0] * 3, [3.0] * 3)
 
 
+def test_e1_eval_with_wait_returns_when_the_work_is_done() -> None:
+    with closed_gate():
+        x = ones(device="gated") + 1
+        opener = threading.Thread(target=lambda: (_core._gate_wait_for_arrivals(1), _core._gate_open(1)))
+        opener.start()
+        lento.eval(x, wait=True)
+        assert state_of(x) == "ready"
+        opener.join()
+    lento.eval(wait=True)
+
+
 def test_e1_wait_takes_one_device_a_list_or_none() -> None:
     for devices in (None, "null", lento.devices()[0], ["null", lento.devices()[0]], (), lento.devices()):
         lento.wait(devices)

@@ -126,7 +126,7 @@ std::string namespace_stub(const Catalogue& catalogue, const std::string& space)
     }
     if (space.empty() && entry.name == "where") {  // python/src/functions.cpp adds this form
       w.add("@overload");
-      w.add("def where(condition: TensorLike, /) -> tuple[Tensor, ...]: ...");
+      w.add("def where(condition: TensorLike) -> tuple[Tensor, ...]: ...");
       w.add("@overload");
     }
     stub_function(w, entry, entry.name, false);
