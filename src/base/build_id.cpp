@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace lento {
 
@@ -62,10 +63,10 @@ int look_into(dl_phdr_info* object, std::size_t /*size*/, void* data) {
 }  // namespace
 
 const std::string& build_id() {
-  static const std::string id = [] {
+  static const std::string& id = *[] {  // never destroyed: compiles may end while the process does
     Search search{reinterpret_cast<std::uintptr_t>(&look_into), {}};
     dl_iterate_phdr(look_into, &search);
-    return search.id;
+    return std::make_unique<std::string>(search.id).release();
   }();
   return id;
 }

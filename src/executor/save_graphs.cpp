@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 namespace lento {
@@ -30,17 +31,24 @@ bool append(const std::string& file_name, const std::string& text) {
 /// Read once: a setting that changes in the middle would be of no use to anybody. "" when there is none, or when the
 /// file cannot be written.
 const std::string& file_name() {
-  static std::string problem;
-  static const std::string name = [] {
+  struct Setting {
+    std::string name;
+    std::string problem;
+  };
+  static const Setting& setting = *[] {  // never destroyed: threads may evaluate while the process ends
+    auto made = std::make_unique<Setting>();
     const char* given = std::getenv("LENTO_SAVE_GRAPHS");
-    if (given == nullptr || *given == '\0') return std::string();
-    if (append(given, "")) return std::string(given);
-    problem = fmt::format("cannot write to LENTO_SAVE_GRAPHS={}: {}", given, std::strerror(errno));
-    return std::string();
+    if (given == nullptr || *given == '\0') return made.release();
+    if (append(given, "")) {
+      made->name = given;
+    } else {
+      made->problem = fmt::format("cannot write to LENTO_SAVE_GRAPHS={}: {}", given, std::strerror(errno));
+    }
+    return made.release();
   }();
   static std::atomic<bool> told{false};
-  if (!problem.empty() && !told.exchange(true)) warn(WarningKind::other, problem);
-  return name;
+  if (!setting.problem.empty() && !told.exchange(true)) warn(WarningKind::other, setting.problem);
+  return setting.name;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
 #include "base/fail.h"
 #include "ops/composites.gen.h"
+#include "ops/from_zero.h"
 #include "ops/neural_common.h"
 
 namespace lento::composite {
@@ -31,9 +32,7 @@ ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_
   const Tensor numbers = cast(target, DType::int64);
   const Tensor batched = single ? unsqueeze(numbers, 0) : numbers;
   const Tensor ignored = equal(batched, ignore_index);
-  // A class below 0 must not count from the end: one that is out of range for certain takes its place.
-  const Tensor classes = where(less(batched, 0), x.shape()[single ? 0 : 1], batched);
-  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, classes), ignored, single};
+  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, from_zero_on(batched)), ignored, single};
 }
 
 void check_class_weight(const std::optional<Tensor>& weight, std::int64_t classes) {

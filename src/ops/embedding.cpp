@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "ops/composites.gen.h"
+#include "ops/from_zero.h"
 #include "ops/neural_common.h"
 
 #include <limits>
@@ -26,11 +27,8 @@ std::optional<std::int64_t> checked_padding(std::optional<std::int64_t> padding,
   return *padding < 0 ? *padding + rows : *padding;
 }
 
-/// Rows are looked up by numbers from 0 on: one below 0 is sent out of range instead of counting from the end.
-Tensor row_numbers(const Tensor& x, const Tensor& weight) {
-  if (is_unsigned_integer(x.dtype())) return x;
-  return where(less(x, 0), weight.shape()[0], cast(x, DType::int64));
-}
+/// Rows are looked up by numbers from 0 on.
+Tensor row_numbers(const Tensor& x) { return is_unsigned_integer(x.dtype()) ? x : from_zero_on(cast(x, DType::int64)); }
 
 /// The bag each of `items` positions belongs to: how many offsets are at or before it, less one.
 Tensor bags_of(const Tensor& offsets, std::int64_t items) {
@@ -43,7 +41,7 @@ Tensor bags_of(const Tensor& offsets, std::int64_t items) {
 Tensor embedding(const Tensor& x, const Tensor& weight, std::optional<std::int64_t> padding_idx) {
   check_table(x, weight);
   const auto padding = checked_padding(padding_idx, weight.shape()[0]);
-  const Tensor rows = prim::take_axis(weight, row_numbers(x, weight), 0);
+  const Tensor rows = prim::take_axis(weight, row_numbers(x), 0);
   // The padding row is looked up like any other, and not trained.
   return padding ? where(unsqueeze(equal(cast(x, DType::int64), *padding), -1), stop_gradient(rows), rows) : rows;
 }
@@ -63,7 +61,7 @@ Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<
     fail<ValueError>("per_sample_weights need mode 'sum' and the shape of the row numbers");
   }
   const auto padding = checked_padding(padding_idx, weight.shape()[0]);
-  Tensor rows = widen(prim::take_axis(weight, row_numbers(x, weight), 0));
+  Tensor rows = widen(prim::take_axis(weight, row_numbers(x), 0));
   const DType dtype = rows.dtype();
   if (per_sample_weights) rows = multiply(rows, unsqueeze(cast(*per_sample_weights, dtype), -1));
   const bool largest = mode == "max";

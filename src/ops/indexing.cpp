@@ -1,9 +1,9 @@
 // Reading and writing at positions held by tensors (ops/indexing.yaml). `x[{...}]` itself is in subscript.cpp.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/from_zero.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace lento::composite {
 
@@ -273,8 +273,7 @@ Tensor choose(const Tensor& x, const std::vector<Tensor>& choices, std::string_v
   Tensor which = broadcast(converted(x, DType::int64), shape);
   if (mode == "wrap") which = remainder(which, count);
   if (mode == "clip") which = minimum(maximum(which, 0), count - 1);
-  // A negative number is out of range here, not counted from the end.
-  if (mode == "raise") which = where(less(which, 0), std::numeric_limits<std::int64_t>::max(), which);
+  if (mode == "raise") which = from_zero_on(which);
   std::vector<Tensor> layers;
   for (const Tensor& choice : all_tensors) layers.push_back(with_axis(broadcast(choice, shape), 0));
   const Tensor stacked = layers.size() == 1 ? layers.front() : prim::concatenate(layers, 0);

@@ -133,6 +133,23 @@ def test_t10_numbers_out_of_range_poison(name: str) -> None:
         result.numpy()
 
 
+BELOW_ZERO: dict[str, Callable[[int], Any]] = {
+    "embedding": lambda i: nn.embedding(i64(0, i), f32(4, 2)),
+    "embedding of int8": lambda i: nn.embedding(i64(0, i).astype(lento.int8), f32(4, 2)),
+    "embedding_bag": lambda i: nn.embedding_bag(lento.asarray([[0, i]]), f32(4, 2)),
+    "gradient of embedding": lambda i: lento.grad(lambda w: nn.embedding(i64(0, i), w).sum())(f32(4, 2)),
+    "nll_loss": lambda i: nn.nll_loss(f32(2, 3), i64(0, i)),
+    "choose": lambda i: lento.choose(i64(0, i), [f32(2), f32(2)]),
+}
+
+
+@pytest.mark.parametrize("name", BELOW_ZERO)
+def test_t10_numbers_below_zero_are_named_as_they_were_given(name: str) -> None:
+    for number in (-1, -7, -128) if name == "embedding of int8" else (-1, -7, -(2**48), -(2**48) - 1, -(2**63)):
+        with pytest.raises(IndexError, match=f": index {number} is out of range"):
+            BELOW_ZERO[name](number).numpy()
+
+
 def test_t10_an_ignored_class_may_be_any_number() -> None:
     loss = nn.cross_entropy(f32(2, 3), i64(1, -100))
     np.testing.assert_allclose(loss.item(), np.log(3), rtol=1e-6)

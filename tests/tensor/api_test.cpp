@@ -149,6 +149,10 @@ TEST(Creation, AFillerWritesTheElements) {
   };
   EXPECT_EQ(from_filler(fill(1), DType::bool_, {2}).to_string(), "[ True  True]");
   EXPECT_THROW((void)from_filler(fill(2), DType::bool_, {2}), ValueError);
+  // Nothing at all, but with strides that cannot be counted.
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  for (const Shape& shape : {Shape{0, huge, huge}, Shape{huge, huge, 0}})
+    EXPECT_THROW((void)from_filler(fill(0), DType::float32, shape), MemoryError);
   EXPECT_THROW((void)from_filler([](void*, std::size_t) { throw ShapeError("no"); }, DType::bool_, {2}), ShapeError);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/dispatch.h"
 #include "base/fail.h"
+#include "base/from_zero.h"
 
 #include <concepts>
 #include <utility>
@@ -17,7 +18,9 @@ std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t ax
         const T index = indices.as<T>()[i];
         // An unsigned index beyond the signed range is out of range in any case; it must not turn negative.
         const bool in_range = std::cmp_greater_equal(index, -extent) && std::cmp_less(index, extent);
-        if (!in_range) fail<IndexError>("index {} is out of range for axis {} of length {}", index, axis, extent);
+        if (!in_range) {
+          fail<IndexError>("index {} is out of range for axis {} of length {}", index_as_given(index), axis, extent);
+        }
         const auto position = static_cast<std::int64_t>(index);
         positions.push_back(position < 0 ? position + extent : position);
       }

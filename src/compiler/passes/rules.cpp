@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -320,7 +321,8 @@ struct Index {
 std::span<const Rule> all_rules() { return kRules; }
 
 std::span<const Rule* const> rules_of(Op op) {
-  static const Index index;
+  static const Index& index =
+      *std::make_unique<Index>().release();  // never destroyed: compiles may end while the process does
   const auto at = static_cast<std::size_t>(op);
   return std::span<const Rule* const>(index.rules).subspan(index.begin[at], index.begin[at + 1] - index.begin[at]);
 }

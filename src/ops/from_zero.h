@@ -1,0 +1,16 @@
+// Classes and rows are numbered from 0 on: a number below 0 is an error there, and does not count from the end.
+#pragma once
+
+#include <lento/lento.h>
+
+#include "base/from_zero.h"
+
+namespace lento::composite {
+
+/// For take and its like, which refuse what was below 0 and name it as it was. `numbers` are int64.
+inline Tensor from_zero_on(const Tensor& numbers) {
+  const Tensor below = equal(bitwise_right_shift(numbers, kCountableBits), -1);  // from -kCountableRows to -1
+  return where(below, add(numbers, kBelowAllIndices), numbers);
+}
+
+}  // namespace lento::composite
