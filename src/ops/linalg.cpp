@@ -86,6 +86,69 @@ Diagonalised factorised(const Tensor& x) {
   return {lento::diagonal(lu, 0, -2, -1), sign};
 }
 
+/// Whether half of the digits of an inverse's derivative would be lost. Rows and columns of different sizes do no harm,
+/// so they are made equal before.
+Tensor close_to_singular(const Tensor& x) {
+  const std::int64_t rows = x.rank() - 2;
+  const auto levelled = [](const Tensor& matrix, std::int64_t axis) {
+    const Tensor largest = prim::reduce_max(abs(matrix), Ints{axis}, true);
+    return divide(matrix, where(equal(largest, 0), 1, largest));
+  };
+  const Tensor level = levelled(levelled(stop_gradient(x), rows + 1), rows);
+  const Tensor pivots = abs(factorised(level).diagonal);
+  const Ints last{pivots.rank() - 1};
+  const Tensor bound = multiply(prim::reduce_max(pivots, last, false), std::sqrt(epsilon_of(x.dtype())));
+  return less_equal(prim::reduce_min(pivots, last, false), bound);
+}
+
+/// For each pair of different singular values the product of all others; 0 on the diagonal.
+Tensor products_of_other_pairs(const Tensor& s) {
+  const std::int64_t last = s.rank() - 1;
+  const Tensor place = counting(s.shape().back(), s.device());
+  const Tensor above = less(with_axis(place, 1), with_axis(place, 0));
+  // In front of the first, between the two, and behind the second.
+  const Tensor between = product_before(where(above, with_axis(s, last), 1), last + 1);
+  const Tensor front = product_before(s, last);
+  const Tensor behind = lento::flip(product_before(lento::flip(s, Ints{last}), last), Ints{last});
+  const Tensor products =
+      where(above, multiply(multiply(with_axis(front, last + 1), between), with_axis(behind, last)), 0);
+  return add(products, swap_last(products));
+}
+
+/// The conjugate cofactors by the singular values, U S V: conj(det(U) det(V)) U S' V, with the product of the others
+/// for each value. Their derivative is written out, as that of vectors whose values are equal does not exist: a change
+/// E between the vectors changes the cofactors of S by the products of all values but two.
+Tensor conjugate_cofactors_by_values(const Tensor& x) {
+  struct Factors {
+    Tensor u, s, vh, phase;
+  };
+  const auto factors = [](const Tensor& matrix) {
+    const auto [u, s, vh] = prim::svd_factor(matrix, false);
+    Tensor phase = multiply(lento::linalg::det(u), lento::linalg::det(vh));
+    if (!is_complex(matrix.dtype())) phase = stop_gradient(phase);  // 1 or -1
+    return Factors{u, s, vh, with_axis(with_axis(phase, phase.rank()), phase.rank() + 1)};
+  };
+  const auto conjugated = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; };
+  const auto value = [=](const std::vector<Tensor>& inputs) {
+    const auto [u, s, vh, phase] = factors(inputs[0]);
+    const Tensor scaled = multiply(u, with_axis(converted(product_of_others(s), u.dtype()), s.rank() - 1));
+    return std::vector{multiply(prim::matrix_multiply(scaled, vh), conjugated(phase))};
+  };
+  const auto slope = [=](const std::vector<Tensor>& inputs, const std::vector<Tensor>& /*outputs*/,
+                         const std::vector<Tensor>& cotangents) {
+    const auto [u, s, vh, phase] = factors(inputs[0]);
+    const Tensor between =
+        prim::matrix_multiply(prim::matrix_multiply(conjugate_transpose(u), cotangents[0]), conjugate_transpose(vh));
+    const Tensor change = conjugated(multiply(between, phase));
+    const Tensor products = converted(products_of_other_pairs(s), u.dtype());
+    const Tensor along = prim::reduce_sum(
+        multiply(products, with_axis(lento::diagonal(change, 0, -2, -1), s.rank() - 1)), Ints{s.rank()}, false);
+    const Tensor core = subtract(lento::diag_embed(along), multiply(products, swap_last(change)));
+    return std::vector{prim::matrix_multiply(prim::matrix_multiply(u, core), vh)};
+  };
+  return custom_gradient(value, slope, {x})[0];
+}
+
 /// The derivative of the determinant, for singular matrices too: the conjugate of the matrix of cofactors.
 Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
   const std::int64_t n = rows_of(x);
@@ -105,24 +168,15 @@ Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
     };
     return conjugated(prim::concatenate({cross(1, 2), cross(2, 0), cross(0, 1)}, rows));
   }
-  // Regular ones by their inverse. Those that are singular but for rounding, U S V, have the cofactors det(U) det(V) U
-  // S' V, conjugated, with the product of the others for each singular value: their inverse would be right multiplied
-  // by the determinant, but not its derivative. Each way gets harmless matrices in the place of the other's.
-  const Tensor pivots = stop_gradient(abs(factorised(x).diagonal));
-  const Ints last{pivots.rank() - 1};
-  const Tensor bound = multiply(prim::reduce_max(pivots, last, false), static_cast<double>(n) * epsilon_of(x.dtype()));
-  const Tensor singular =
-      with_axis(with_axis(less_equal(prim::reduce_min(pivots, last, false), bound), rows), rows + 1);
+  // Regular ones by their inverse, those that are close to singular by their singular values: their inverse would be
+  // right multiplied by the determinant, but not its derivative. Each way gets harmless matrices in the place of the
+  // other's.
+  const Tensor singular = with_axis(with_axis(close_to_singular(x), rows), rows + 1);
   const Tensor inverse = prim::linear_solve(where(singular, identity_like(x), x), identity_like(x));
   const Tensor by_inverse =
       multiply(conjugate_transpose(inverse), conjugated(with_axis(with_axis(determinant, rows), rows + 1)));
   const Tensor harmless = lento::diag(add(counting(n, x.device(), real_type(x.dtype())), 1));
-  const auto [u, s, vh] = prim::svd_factor(where(singular, x, converted(harmless, x.dtype())), false);
-  Tensor phase = multiply(lento::linalg::det(u), lento::linalg::det(vh));
-  if (!is_complex(x.dtype())) phase = stop_gradient(phase);  // 1 or -1
-  const Tensor scaled = multiply(u, with_axis(converted(product_of_others(s), x.dtype()), rows));
-  const Tensor by_values =
-      multiply(prim::matrix_multiply(scaled, vh), conjugated(with_axis(with_axis(phase, rows), rows + 1)));
+  const Tensor by_values = conjugate_cofactors_by_values(where(singular, x, converted(harmless, x.dtype())));
   return where(singular, by_values, by_inverse);
 }
 
