@@ -30,6 +30,22 @@ Tensor filled(const Tensor& x, std::int64_t axis, std::int64_t count) {
   return prim::pad_constant(x, 0, low, high);
 }
 
+/// a * b, where 0 times infinity counts nothing: the factors of a product that overflows are finite. So in all its
+/// derivatives, and by either mode: the masks must not be those of a cotangent that forward mode has put in.
+Tensor product_of_finite(const Tensor& a, const Tensor& b) {
+  const auto value = [](const std::vector<Tensor>& x) {
+    const auto nothing = [](const Tensor& zero, const Tensor& infinite) {
+      return bitwise_and(equal(zero, 0), isinf(infinite));
+    };
+    return std::vector{where(bitwise_or(nothing(x[0], x[1]), nothing(x[1], x[0])), 0, x[0] * x[1])};
+  };
+  const auto slope = [](const std::vector<Tensor>& x, const std::vector<Tensor>& /*outputs*/,
+                        const std::vector<Tensor>& grads) {
+    return std::vector{product_of_finite(grads[0], conjugated(x[1])), product_of_finite(grads[0], conjugated(x[0]))};
+  };
+  return custom_gradient(value, slope, {a, b})[0];
+}
+
 }  // namespace
 
 Tensor conjugated(const Tensor& x) { return is_complex(x.dtype()) ? lento::conj(x) : x; }
@@ -87,13 +103,13 @@ Tensor scan_prod(const Tensor& grad, const Tensor& x, std::int64_t axis) {
   Tensor sum = grad;
   Tensor factor = from(conjugated(x), 1, length - 1);
   for (std::int64_t reach = 1; reach < length; reach *= 2) {
-    sum = sum + filled(factor * from(sum, reach, length - reach), at, reach);
+    sum = sum + filled(product_of_finite(factor, from(sum, reach, length - reach)), at, reach);
     const std::int64_t left = length - 2 * reach;
     if (left > 0) factor = from(factor, 0, left) * from(factor, reach, left);
   }
-  // An endless sum behind a product of 0 counts nothing.
+  // A sum that is not even defined counts nothing either behind a product of 0.
   const Tensor before = conjugated(composite::product_before(x, at));
-  return where(bitwise_and(equal(before, 0), bitwise_invert(isfinite(sum))), 0, sum) * before;
+  return product_of_finite(where(bitwise_and(equal(before, 0), isnan(sum)), 0, sum), before);
 }
 
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {
