@@ -2,11 +2,11 @@
 #include <lento/autograd.h>
 #include <lento/lento.h>
 
+#include "autograd/backward.h"
 #include "autograd/cotangents.h"
 #include "autograd/rule.h"
 #include "base/fail.h"
 #include "ops/compose.h"
-#include "tensor/draws.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -154,41 +154,32 @@ std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& out
   return result;
 }
 
-namespace {
-
-/// The derivative of a function that is called again for it.
-struct Recomputed {
-  TensorFunction function;
-  std::shared_ptr<const std::vector<Draw>> draws;  // those of the first call
-
-  std::vector<Tensor> operator()(const std::vector<Tensor>& given, const std::vector<Tensor>& /*outputs*/,
-                                 const std::vector<Tensor>& cotangents) const {
-    Differentiation differentiation;
-    std::vector<Tensor> followed;
-    std::vector<Tensor> barred;
-    for (const Tensor& x : given) {
-      const bool differentiable = is_floating(x.dtype()) || is_complex(x.dtype());
-      barred.push_back(prim::barrier(x));
-      if (differentiable) barred.back() = followed.emplace_back(differentiation.follow(barred.back()));
-    }
-    const std::vector<Tensor> outputs = [&] {
-      const RepeatedDraws same(*draws);
-      std::vector<Tensor> again = function(barred);
-      same.finish();
-      return again;
-    }();
-    differentiation.end();
-    const std::vector<Tensor> pulled = differentiation.pull_back(outputs, cotangents, followed);
-    std::vector<Tensor> all;
-    std::size_t next = 0;
-    for (const Tensor& x : given) {
-      all.push_back(is_floating(x.dtype()) || is_complex(x.dtype()) ? pulled[next++] : Tensor{});
-    }
-    return all;
+std::vector<Tensor> RecomputedBackward::operator()(const std::vector<Tensor>& given,
+                                                   const std::vector<Tensor>& /*outputs*/,
+                                                   const std::vector<Tensor>& cotangents) const {
+  Differentiation differentiation;
+  std::vector<Tensor> followed;
+  std::vector<Tensor> barred;
+  for (const Tensor& x : given) {
+    const bool differentiable = is_floating(x.dtype()) || is_complex(x.dtype());
+    barred.push_back(prim::barrier(x));
+    if (differentiable) barred.back() = followed.emplace_back(differentiation.follow(barred.back()));
   }
-};
-
-}  // namespace
+  const std::vector<Tensor> outputs = [&] {
+    const RepeatedDraws same(*draws);
+    std::vector<Tensor> again = function(barred);
+    same.finish();
+    return again;
+  }();
+  differentiation.end();
+  const std::vector<Tensor> pulled = differentiation.pull_back(outputs, cotangents, followed);
+  std::vector<Tensor> all;
+  std::size_t next = 0;
+  for (const Tensor& x : given) {
+    all.push_back(is_floating(x.dtype()) || is_complex(x.dtype()) ? pulled[next++] : Tensor{});
+  }
+  return all;
+}
 
 std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
   const auto draws = std::make_shared<std::vector<Draw>>();
@@ -198,18 +189,22 @@ std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector
     *draws = recorded.take();
     return outputs;
   };
-  return custom_gradient(first, Recomputed{function, draws}, inputs);
+  return custom_gradient(first, RecomputedBackward{function, draws}, inputs);
 }
 
 void Differentiation::visit_functions(const std::function<void(const BackwardFunction&)>& backward,
                                       const std::function<void(const TensorFunction&)>& recomputed) const {
-  for (const LoggedOp& op : log_->ops()) {
-    if (op.custom == nullptr) continue;
-    if (const auto* again = op.custom->target<Recomputed>()) {
+  const auto visit = [&](const BackwardFunction& function) {
+    const BackwardFunction* inner = &function;
+    while (const auto* batched = inner->target<BatchedBackward>()) inner = &batched->backward;
+    if (const auto* again = inner->target<RecomputedBackward>()) {
       recomputed(again->function);
     } else {
-      backward(*op.custom);
+      backward(*inner);
     }
+  };
+  for (const LoggedOp& op : log_->ops()) {
+    if (op.custom != nullptr) visit(*op.custom);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <lento/vmap.h>
 
+#include "autograd/backward.h"
 #include "autograd/batch_rule.h"
 #include "base/fail.h"
 #include "ops/compose.h"
@@ -133,54 +134,9 @@ class Batching::Log final : public Watcher {
       }
       return outputs;
     };
-    const std::vector<Tensor> outputs = custom_gradient(forward, backward_of(span, axes), inputs);
+    const std::vector<Tensor> outputs =
+        custom_gradient(forward, BatchedBackward{*call.backward, span.captures, axes, randomness_}, inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) all_[call.outputs[i].state()] = outputs[i];
-  }
-
-  /// The derivative of a custom call for all examples. What is the same for all gets the sum.
-  BackwardFunction backward_of(const Span& span, const std::vector<std::optional<std::int64_t>>& axes) const {
-    return [backward = span.call->backward, captures = span.captures, axes, randomness = randomness_](
-               const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-               const std::vector<Tensor>& cotangents) {
-      if (captures) {
-        fail<ValueError>(
-            "inside vmap, a function with custom_gradient or checkpoint uses a tensor that differs between the "
-            "examples and is not one of its arguments, so its derivative would be that of the first; pass it as an "
-            "argument");
-      }
-      std::vector<Tensor> arguments = inputs;
-      arguments.insert(arguments.end(), outputs.begin(), outputs.end());
-      arguments.insert(arguments.end(), cotangents.begin(), cotangents.end());
-      std::vector<std::optional<std::int64_t>> all_axes = axes;
-      all_axes.resize(arguments.size(), 0);
-      std::vector<bool> given;
-      const auto one = [&](const std::vector<Tensor>& x) {
-        const auto first = x.begin();
-        const auto second = first + static_cast<std::ptrdiff_t>(inputs.size());
-        const auto third = second + static_cast<std::ptrdiff_t>(outputs.size());
-        std::vector<Tensor> defined;
-        for (Tensor& cotangent : (*backward)({first, second}, {second, third}, {third, x.end()})) {
-          given.push_back(cotangent.defined());
-          if (cotangent.defined()) defined.push_back(std::move(cotangent));
-        }
-        return defined;
-      };
-      const std::vector<Tensor> defined = vmap(one, arguments, all_axes, 0, randomness);
-      if (given.size() != axes.size()) {
-        fail<ValueError>("custom_gradient: the derivative gave {} cotangents for {} inputs", given.size(), axes.size());
-      }
-      std::vector<Tensor> result;
-      std::size_t next = 0;
-      for (std::size_t i = 0; i < given.size(); ++i) {
-        if (!given[i]) {
-          result.emplace_back();
-          continue;
-        }
-        const Tensor& all = defined[next++];
-        result.push_back(axes[i] ? all : composite::sum_over(all, Ints{0}));
-      }
-      return result;
-    };
   }
 
   void repeat(const LoggedOp& op) {
@@ -202,6 +158,48 @@ class Batching::Log final : public Watcher {
   std::vector<Tensor> inputs_;  // kept, so that no other value gets their address
   std::unordered_map<const TensorState*, Tensor> all_;
 };
+
+std::vector<Tensor> BatchedBackward::operator()(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                                                const std::vector<Tensor>& cotangents) const {
+  if (captures) {
+    fail<ValueError>(
+        "inside vmap, a function with custom_gradient or checkpoint uses a tensor that differs between the "
+        "examples and is not one of its arguments, so its derivative would be that of the first; pass it as an "
+        "argument");
+  }
+  std::vector<Tensor> arguments = inputs;
+  arguments.insert(arguments.end(), outputs.begin(), outputs.end());
+  arguments.insert(arguments.end(), cotangents.begin(), cotangents.end());
+  std::vector<std::optional<std::int64_t>> all_axes = axes;
+  all_axes.resize(arguments.size(), 0);
+  std::vector<bool> given;
+  const auto one = [&](const std::vector<Tensor>& x) {
+    const auto first = x.begin();
+    const auto second = first + static_cast<std::ptrdiff_t>(inputs.size());
+    const auto third = second + static_cast<std::ptrdiff_t>(outputs.size());
+    std::vector<Tensor> defined;
+    for (Tensor& cotangent : backward({first, second}, {second, third}, {third, x.end()})) {
+      given.push_back(cotangent.defined());
+      if (cotangent.defined()) defined.push_back(std::move(cotangent));
+    }
+    return defined;
+  };
+  const std::vector<Tensor> defined = vmap(one, arguments, all_axes, 0, randomness);
+  if (given.size() != axes.size()) {
+    fail<ValueError>("custom_gradient: the derivative gave {} cotangents for {} inputs", given.size(), axes.size());
+  }
+  std::vector<Tensor> result;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) {
+      result.emplace_back();
+      continue;
+    }
+    const Tensor& all = defined[next++];
+    result.push_back(axes[i] ? all : composite::sum_over(all, Ints{0}));
+  }
+  return result;
+}
 
 Batching::Batching(std::int64_t size, Randomness randomness) {
   if (size < 1) fail<ValueError>("vmap: there must be at least one example, not {}", size);
