@@ -267,36 +267,39 @@ def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     called = [f, args, kwargs]  # a module is a tree too: its parameters are inputs
     leaves = tree.leaves(called)
     where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
-    shape: Any = None
+    shape: Any = None  # of the result, until it is made
     before: _Changes | None = None  # what the first call changes in place, as it was then
 
-    def run(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
-        nonlocal shape
+    def run(inputs: list[_core.Tensor]) -> tuple[Any, list[_core.Tensor]]:
         values = list(leaves)
         for i, tensor in zip(where, inputs, strict=True):
             values[i] = tensor
+        inputs.clear()
         function, arguments, named = tree.unflatten(called, values)
-        shape = function(*arguments, **named)
-        return tree.leaves(shape)
+        result = function(*arguments, **named)
+        # Handles of their own: a result that the function has changed is not one that somebody else holds.
+        outputs = [leaf.__copy__() if isinstance(leaf, _core.Tensor) else leaf for leaf in tree.leaves(result)]
+        return tree.unflatten(result, outputs), outputs
 
     def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
-        nonlocal before
+        nonlocal shape, before
         if before is None:
             first = _Changes()
             with first:
-                outputs = run(inputs)
+                shape, outputs = run(inputs)
             before = first
             return outputs
         again = _Changes()
         try:
             with again:
                 before.undo()
-                return run(inputs)
+                return run(inputs)[1]
         finally:
             again.undo()
 
     outputs = _core._checkpoint(flat, [leaves[i] for i in where])
-    return tree.unflatten(shape, outputs)
+    result, shape = tree.unflatten(shape, outputs), None
+    return result
 
 
 class _Changes:
