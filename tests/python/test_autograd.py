@@ -458,8 +458,11 @@ class _Holder:
         lambda holder: lento.custom_gradient(holder.forward, holder.backward),
         lambda holder: lento.checkpoint(holder.forward),
         lambda holder: lento.checkpoint(lento.custom_gradient(holder.forward, holder.backward)),
+        lambda holder: lento.vmap(lento.custom_gradient(holder.forward, holder.backward)),
+        lambda holder: lento.vmap(lento.checkpoint(holder.forward)),
+        lambda holder: lambda x: lento.vmap(lento.vmap(lento.checkpoint(holder.forward)))(x.reshape((1, 2)))[0],
     ],
-    ids=["custom_gradient", "checkpoint", "both"],
+    ids=["custom_gradient", "checkpoint", "both", "vmap custom_gradient", "vmap checkpoint", "vmap vmap checkpoint"],
 )
 def test_a_cycle_through_a_derivative_is_collected(wrap: Any) -> None:
     holder = _Holder(wrap)

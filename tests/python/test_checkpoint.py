@@ -4,6 +4,7 @@ the first time."""
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable
 
@@ -114,6 +115,20 @@ def test_captured_tensors_are_as_they_were_and_stay_as_they_are() -> None:
     assert pull(t(1))[0].tolist() == [2]
 
 
+def test_what_a_thread_of_the_function_changes_is_changed_again() -> None:
+    """As documented: nobody watches it."""
+    count = t(0)
+
+    def block(x: lento.Tensor) -> lento.Tensor:
+        thread = threading.Thread(target=lambda: count.__iadd__(1))
+        thread.start()
+        thread.join()
+        return x * 2
+
+    _, pull = lento.vjp(lento.checkpoint(block), t(1))
+    assert (pull(t(1))[0].tolist(), count.tolist()) == ([2], [2])
+
+
 def test_a_function_that_fails_the_second_time_leaves_no_trace() -> None:
     count = t(0)
     calls = iter(range(3))
@@ -146,3 +161,23 @@ def test_what_the_function_makes_for_itself_is_not_kept() -> None:
     gc.collect()
     assert made[0]() is None
     assert pull(t(1))[0].tolist() == [12]
+
+
+@pytest.mark.parametrize("changed,value,slope", [("result", 3, 2), ("argument", 12, 11), ("both", 2, 1)])
+def test_results_and_arguments_that_it_changes_are_not_kept(changed: str, value: float, slope: float) -> None:
+    """Nor their values before, which would be kept with them."""
+    made: list[weakref.ref[lento.Tensor]] = []
+
+    def block(x: lento.Tensor) -> lento.Tensor:
+        own = x if changed == "both" else x * 2
+        own += 1
+        if changed == "argument":
+            x += 3
+        made.extend([weakref.ref(own), weakref.ref(x)])
+        return own * x if changed == "argument" else own
+
+    x = t(1)
+    found, pull = lento.vjp(lento.checkpoint(block), x)
+    assert [tensor() for tensor in made] == [None, None]
+    assert (found.tolist(), pull(t(1))[0].tolist(), x.tolist()) == ([value], [slope], [1])
+    assert [tensor() for tensor in made] == [None] * 4

@@ -228,6 +228,24 @@ def test_running_products_that_overflow() -> None:
     np.testing.assert_array_equal(slope(lento.cumulative_prod, t(*[1e200] * 5)), [np.inf] * 5)
 
 
+@pytest.mark.parametrize(
+    "values,expected",
+    [
+        ((1e200, 1e200, 1e200), [[1, 0, 0], [1e200, 1e200, 0], [np.inf, np.inf, np.inf]]),
+        ((0, 1e200, 1e200, 1e200), [[1, 0, 0, 0], [1e200, 0, 0, 0], [np.inf, 0, 0, 0], [np.inf, 0, 0, 0]]),
+    ],
+    ids=str,
+)
+def test_a_zero_times_an_endless_product_counts_nothing(values: tuple[float, ...], expected: list[list[float]]) -> None:
+    """Each element of a running product by each factor, one at a time: the others' cotangents or tangents are 0."""
+    x = t(*values)
+    _, pull = lento.vjp(lento.cumulative_prod, x)
+    directions = [lento.asarray(row) for row in np.eye(len(values))]
+    np.testing.assert_array_equal([pull(row)[0].tolist() for row in directions], expected)
+    forward = [lento.jvp(lento.cumulative_prod, (x,), (row,))[1].tolist() for row in directions]
+    np.testing.assert_array_equal(np.transpose(forward), expected)
+
+
 # --- determinants of singular matrices ---
 
 
@@ -272,12 +290,116 @@ def test_second_derivatives_of_determinants(n: int, rank: int) -> None:
     np.testing.assert_allclose(change.numpy() / 1e-5, expected / 1e-5, rtol=1e-5, atol=1e-5)
 
 
+def second_derivatives(x: np.ndarray) -> np.ndarray:
+    """Of the determinant by A_ij and A_kl: what is left without rows i and k and columns j and l, signed."""
+    n = len(x)
+    found = np.zeros((n, n, n, n), x.dtype)
+    for i, j, k, l in np.ndindex(*found.shape):
+        if i == k or j == l:
+            continue
+        sign = (-1) ** (i + j + k + l) * (1 if (i < k) == (j < l) else -1)
+        found[i, j, k, l] = sign * np.linalg.det(np.delete(np.delete(x, [i, k], 0), [j, l], 1))
+    return found
+
+
+def test_the_expected_second_derivatives_are_those_by_hand() -> None:
+    one = np.eye(4)
+    by_hand = np.einsum("ij,kl->ijkl", one, one) - np.einsum("il,kj->ijkl", one, one)
+    np.testing.assert_array_equal(second_derivatives(one), by_hand)
+    np.testing.assert_array_equal(second_derivatives(2 * one), 4 * by_hand)
+
+
+REGULAR = [(1, 1, 1, 1), (2, 2, 2, 2), (-1, 3, 1, 1), (1, 1, 1, 1, 1)]
+SINGULAR = [(1, 1, 1, 0), (2, 2, 0, 1, 2), (1, 1, 0, 0), (0, 2, 1, 0), (1, 0, 1, 1, 0), (1, 0, 0, 0), (0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("values", [*REGULAR, *SINGULAR], ids=str)
+def test_second_derivatives_of_determinants_with_equal_singular_values(values: tuple[float, ...], dtype: str) -> None:
+    n = len(values)
+    rng = np.random.default_rng(n)
+    noise = rng.normal(size=(2, n, n))
+    if dtype == "complex128":
+        noise = noise + 1j * rng.normal(size=(2, n, n))
+    turn, other = np.linalg.qr(noise)[0]
+    # As it is, so that the values are exactly equal, and turned, so that they are but for rounding.
+    for x in (np.diag(values).astype(dtype), turn @ np.diag(values) @ other):
+        expected = second_derivatives(x)
+        det = lambda x: lento.real(lento.linalg.det(x))  # noqa: E731
+        _, pull = lento.vjp(lento.grad(det), lento.asarray(x))
+        for i, j in np.ndindex(n, n):
+            one = np.zeros((n, n), dtype)
+            one[i, j] = 1
+            _, forward = lento.jvp(lento.grad(det), (lento.asarray(x),), (lento.asarray(one),))
+            np.testing.assert_allclose(forward.numpy(), np.conj(expected[i, j]), atol=1e-12)
+            np.testing.assert_allclose(pull(lento.asarray(one))[0].numpy(), np.conj(expected[i, j]), atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-15, 1e-16])
+def test_second_and_third_derivatives_of_determinants_close_to_zero(least: float) -> None:
+    """Of the second, at least half of the digits are right. Of the third too, but for the twilight around the square
+    root of the precision."""
+    turn, other = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 4, 4)))[0]
+    x = turn @ np.diag([3, 2, 1, least]) @ other
+    a, b, c = np.random.default_rng(1).normal(size=(3, 4, 4))
+
+    def second(x: lento.Tensor) -> lento.Tensor:
+        return lento.jvp(
+            lambda x: lento.jvp(lento.linalg.det, (x,), (lento.asarray(a),))[1], (x,), (lento.asarray(b),)
+        )[1]
+
+    expected = lambda x: np.einsum("ijkl,ij,kl", second_derivatives(x), a, b)  # noqa: E731
+    found, third = lento.jvp(second, (lento.asarray(x),), (lento.asarray(c),))
+    np.testing.assert_allclose(found.item(), expected(x), rtol=1e-6)
+    if not 1e-10 < least < 1e-4:
+        np.testing.assert_allclose(third.item(), (expected(x + c) - expected(x - c)) / 2, rtol=1e-6)
+
+
+def test_second_derivatives_of_regular_and_singular_matrices_in_a_batch() -> None:
+    x = np.stack([np.eye(4), of_rank(4, 3, "float64"), np.diag([1.0, 1, 1, 0]), np.zeros((4, 4))])
+    step = np.random.default_rng(0).normal(size=x.shape)
+    expected = np.stack([np.einsum("ijkl,kl->ij", second_derivatives(a), b) for a, b in zip(x, step, strict=True)])
+    for det in (lento.linalg.det, lento.vmap(lento.linalg.det)):
+        gradient = lento.grad(lambda x, det=det: det(x).sum())
+        _, change = lento.jvp(gradient, (lento.asarray(x),), (lento.asarray(step),))
+        np.testing.assert_allclose(change.numpy(), expected, atol=1e-11)
+    each = lento.vmap(lambda x, step: lento.jvp(lento.grad(lento.linalg.det), (x,), (step,))[1])
+    np.testing.assert_allclose(each(lento.asarray(x), lento.asarray(step)).numpy(), expected, atol=1e-11)
+
+
 def test_slogdet_of_a_singular_matrix_has_no_finite_derivative() -> None:
-    """As torch, which documents it for invertible matrices."""
     sign, logarithm = lento.linalg.slogdet(lento.asarray(of_rank(3, 2, "float64")))
     assert (sign.item(), logarithm.item()) == (0, -np.inf)
     found = slope(lambda x: lento.linalg.slogdet(x)[1], lento.asarray(of_rank(3, 2, "float64")))
     assert not np.isfinite(found).any()
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("n,rank", [(2, 1), (2, 0), (3, 3), (3, 2), (4, 4), (4, 3), (4, 2)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_slogdet_and_its_derivative_beside_torch(n: int, rank: int, dtype: str) -> None:
+    """Torch divides by the zeros of a singular matrix and gives what comes out, infinities beside finite numbers that
+    mean nothing; here all is nan then. Both follow the logarithm to -inf."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype == "complex128" else 0)
+    x[rank:] = 0  # exactly singular, whoever rounds
+    theirs = torch.tensor(x, requires_grad=True)
+    sign, logarithm = torch.linalg.slogdet(theirs)
+    logarithm.backward()
+    found = lento.linalg.slogdet(lento.asarray(x))
+    np.testing.assert_allclose(found.sign.numpy(), sign.detach().numpy(), rtol=1e-14, atol=1e-14)
+    gradient = slope(lambda x: lento.linalg.slogdet(x)[1], lento.asarray(x))
+    change = lento.jvp(lambda x: lento.linalg.slogdet(x)[1], (lento.asarray(x),), (lento.ones((n, n), dtype=dtype),))[1]
+    if rank == n:
+        np.testing.assert_allclose(found.logabsdet.numpy(), logarithm.detach().numpy(), rtol=1e-14)
+        np.testing.assert_allclose(gradient, theirs.grad.numpy(), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(change.numpy(), theirs.grad.sum().real.item(), rtol=1e-12, atol=1e-12)
+    else:
+        assert (found.logabsdet.item(), logarithm.item()) == (-np.inf, -np.inf)
+        assert not np.isfinite(theirs.grad.numpy()).all()
+        assert not np.isfinite(gradient).any()
+        assert not np.isfinite(change.item())
 
 
 # --- scattered products ---
