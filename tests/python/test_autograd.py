@@ -279,7 +279,7 @@ def test_vjp_pulls_often_and_by_several_results() -> None:
         pull(t(1, 2))
 
 
-# --- constants, custom derivatives, recomputing ---
+# --- constants, custom derivatives ---
 
 
 def test_stop_gradient() -> None:
@@ -309,35 +309,6 @@ def test_custom_gradient() -> None:
     wrong = lento.custom_gradient(lambda x: x, lambda xs, ys, gs: [])
     with pytest.raises(ValueError, match="0 cotangents for 1"):
         lento.grad(lambda x: wrong(x).sum())(t(1))
-
-
-def test_checkpoint_has_the_same_derivative() -> None:
-    w = lento.asarray(np.random.default_rng(1).normal(size=(3, 3)))
-
-    def block(p: dict[str, lento.Tensor], x: lento.Tensor) -> lento.Tensor:
-        return lento.tanh(p["w"] @ lento.tanh(x))
-
-    def f(layer: Any, p: Any, x: Any) -> Any:
-        return layer(p, layer(p, x)).sum()
-
-    plain = lento.grad(lambda p, x: f(block, p, x), (0, 1))({"w": w}, t(1, 2, 3))
-    again = lento.grad(lambda p, x: f(lento.checkpoint(block), p, x), (0, 1))({"w": w}, t(1, 2, 3))
-    np.testing.assert_array_equal(plain[0]["w"].numpy(), again[0]["w"].numpy())
-    np.testing.assert_array_equal(plain[1].numpy(), again[1].numpy())
-
-
-def test_checkpoint_computes_twice() -> None:
-    """What is recomputed is not merged with what was computed."""
-    f = lambda x: lento.exp(lento.sin(x))  # noqa: E731
-    x = t(1, 2)
-
-    def count(layer: Any) -> int:
-        return lento.dump(lento.grad(lambda y: layer(y).sum())(x)).count("sin")
-
-    assert count(f) == 1
-    assert count(lento.checkpoint(f)) == 1  # the forward sine is dead here
-    value, gradient = lento.value_and_grad(lambda y: lento.checkpoint(f)(y).sum())(x)
-    assert lento.dump([value, gradient]).count("sin") == 2
 
 
 def test_what_a_concealed_function_captures_is_refused() -> None:

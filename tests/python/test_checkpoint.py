@@ -1,5 +1,5 @@
-"""checkpoint: what a function does beside its result happens once, and what it finds the second time is what it found
-the first time."""
+"""checkpoint: the derivative is the same, what a function does beside its result happens once, and what it finds the
+second time is what it found the first time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import lento
 import numpy as np
@@ -24,6 +25,38 @@ def value_and_slope(block: Block, x: lento.Tensor) -> tuple[np.ndarray, np.ndarr
     value, pull = lento.vjp(block, x)
     (slope,) = pull(lento.ones_like(value))
     return value.numpy(), slope.numpy()
+
+
+# --- the derivative ---
+
+
+def test_checkpoint_has_the_same_derivative() -> None:
+    w = lento.asarray(np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32))
+
+    def block(p: dict[str, lento.Tensor], x: lento.Tensor) -> lento.Tensor:
+        return lento.tanh(p["w"] @ lento.tanh(x))
+
+    def f(layer: Any, p: Any, x: Any) -> Any:
+        return layer(p, layer(p, x)).sum()
+
+    plain = lento.grad(lambda p, x: f(block, p, x), (0, 1))({"w": w}, t(1, 2, 3))
+    again = lento.grad(lambda p, x: f(lento.checkpoint(block), p, x), (0, 1))({"w": w}, t(1, 2, 3))
+    np.testing.assert_array_equal(plain[0]["w"].numpy(), again[0]["w"].numpy())
+    np.testing.assert_array_equal(plain[1].numpy(), again[1].numpy())
+
+
+def test_checkpoint_computes_twice() -> None:
+    """What is recomputed is not merged with what was computed."""
+    f = lambda x: lento.exp(lento.sin(x))  # noqa: E731
+    x = t(1, 2)
+
+    def count(layer: Any) -> int:
+        return lento.dump(lento.grad(lambda y: layer(y).sum())(x)).count("sin")
+
+    assert count(f) == 1
+    assert count(lento.checkpoint(f)) == 1  # the forward sine is dead here
+    value, gradient = lento.value_and_grad(lambda y: lento.checkpoint(f)(y).sum())(x)
+    assert lento.dump([value, gradient]).count("sin") == 2
 
 
 # --- random numbers ---
