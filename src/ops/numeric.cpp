@@ -3,6 +3,7 @@
 #include "ops/compose.h"
 
 #include <algorithm>
+#include <complex>
 #include <limits>
 
 namespace lento::composite {
@@ -37,6 +38,17 @@ Tensor without_nan(const Tensor& x, bool largest) {
   return where(isnan(x), largest ? -infinity : infinity, x);
 }
 
+bool is_whole(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
+
+/// What distances of this dtype are converted to beside `x`, which they are divided into. Throws DTypeError.
+DType spacing_type(const Tensor& x, DType dtype) {
+  if (!is_complex(dtype)) return real_type(x.dtype());
+  if (!is_complex(x.dtype())) {
+    fail<DTypeError>("the spacing is complex, and {} is not: the result would be no {}", type_of(x), x.dtype());
+  }
+  return x.dtype();
+}
+
 /// The distances of neighbours along an axis of `x`, which lie at `positions`.
 Tensor gaps_of(const Tensor& positions, const Tensor& x, std::int64_t axis) {
   require_vector(positions);
@@ -46,9 +58,9 @@ Tensor gaps_of(const Tensor& positions, const Tensor& x, std::int64_t axis) {
                      type_of(x));
   }
   // Before anything is rounded: large positions are often close together.
-  const Tensor exact = is_floating(positions.dtype()) ? positions : converted(positions, DType::float64);
+  const Tensor exact = is_whole(positions.dtype()) ? converted(positions, DType::float64) : positions;
   const Tensor gaps = subtract(sliced(exact, 0, 1, extent - 1), sliced(exact, 0, 0, extent - 1));
-  return along(converted(gaps, real_type(x.dtype())), axis, x.rank());
+  return along(converted(gaps, spacing_type(x, gaps.dtype())), axis, x.rank());
 }
 
 /// The derivative of the parabola through three neighbours each, at the middle one; at the ends of a straight line, or
@@ -98,13 +110,20 @@ Tensor gradient(const Tensor& x, const Operand& spacing, std::int64_t axis, std:
   if (extent <= edge_order) {
     fail<ShapeError>("axis {} of {} has fewer than {} elements", axis, type_of(x), edge_order + 1);
   }
+  // Large integers are often close together: their differences are taken before anything is rounded to float32.
+  if (is_whole(x.dtype())) {
+    return converted(composite::gradient(converted(x, DType::float64), spacing, axis, edge_order), kDefaultFloat);
+  }
   if (spacing.is_tensor() && spacing.tensor().rank() != 0) {
     return gradient_between(x, gaps_of(spacing.tensor(), x, at), at, edge_order);
   }
+  const bool is_complex_number = !spacing.is_tensor() && spacing.scalar().is_complex();
+  if (is_complex_number) (void)spacing_type(x, kDefaultComplex);
   // As a number where it is one: the quotient is rounded once.
   const auto over = [&](const Tensor& change, double gaps) {
+    if (is_complex_number) return divide(change, gaps * spacing.scalar().to<std::complex<double>>());
     if (!spacing.is_tensor()) return divide(change, gaps * spacing.scalar().to<double>());
-    return divide(change, multiply(converted(spacing.tensor(), real_type(x.dtype())), gaps));
+    return divide(change, multiply(converted(spacing.tensor(), spacing_type(x, spacing.tensor().dtype())), gaps));
   };
   const auto part = [&](std::int64_t from, std::int64_t count) { return sliced(x, at, from, count); };
   const auto change = [&](std::int64_t from, std::int64_t to, std::int64_t count) {

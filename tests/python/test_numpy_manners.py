@@ -169,8 +169,28 @@ def test_gradients_of_samples(dtype: str, edge_order: int) -> None:
     np.testing.assert_array_equal(lento.gradient(row, steps[0]), np.gradient(row, 2.0))
 
 
+def test_gradients_of_large_integers_are_exact_as_long_as_float64_is() -> None:
+    for x in (2**52 + np.array([0, 1, 4, 9]), np.array([2**24 + 1, 2**24], np.uint32)):
+        check(lento.gradient(x), np.gradient(x).astype(np.float32))
+        check(lento.gradient(x, 2 * np.arange(len(x))), np.gradient(x, 2 * np.arange(len(x))).astype(np.float32))
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_gradients_over_complex_distances(edge_order: int) -> None:
+    x = np.array([1, 2 + 1j, 4, 9j])
+    for spacing in (2j, np.array([0, 1j, 3j, 4 + 4j])):
+        expected = np.gradient(x, spacing, edge_order=edge_order)
+        np.testing.assert_allclose(lento.gradient(x, spacing, edge_order=edge_order), expected, rtol=1e-14)
+        if np.ndim(spacing) == 0:
+            given = lento.asarray(spacing, dtype=lento.complex128)
+            np.testing.assert_allclose(lento.gradient(x, given, edge_order=edge_order), expected, rtol=1e-14)
+
+
 def test_gradients_that_cannot_be() -> None:
     x = lento.asarray(DATA)
+    for spacing in (1j, lento.asarray(1j), lento.asarray([0, 1j, 2j])):
+        with pytest.raises(TypeError, match=r"^gradient: the spacing is complex, and float32\(2, 3\) is not"):
+            lento.gradient(x, spacing)
     with pytest.raises(ValueError, match="edge_order is 3"):
         lento.gradient(x, edge_order=3)
     with pytest.raises(ValueError, match="fewer than 3 elements"):
