@@ -169,9 +169,11 @@ Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
     return conjugated(prim::concatenate({cross(1, 2), cross(2, 0), cross(0, 1)}, rows));
   }
   // Regular ones by their inverse, those that are close to singular by their singular values: their inverse would be
-  // right multiplied by the determinant, but not its derivative. Each way gets harmless matrices in the place of the
-  // other's.
-  const Tensor singular = with_axis(with_axis(close_to_singular(x), rows), rows + 1);
+  // right multiplied by the determinant, but not its derivative. So are those whose determinant is too small or too
+  // large for a number. Each way gets harmless matrices in the place of the other's.
+  const Tensor size = abs(stop_gradient(determinant));
+  const Tensor no_number = bitwise_or(equal(size, 0), isinf(size));
+  const Tensor singular = with_axis(with_axis(bitwise_or(close_to_singular(x), no_number), rows), rows + 1);
   const Tensor inverse = prim::linear_solve(where(singular, identity_like(x), x), identity_like(x));
   const Tensor by_inverse =
       multiply(conjugate_transpose(inverse), conjugated(with_axis(with_axis(determinant, rows), rows + 1)));
@@ -334,10 +336,30 @@ Tensor det(const Tensor& x) {
 
 SlogdetResult slogdet(const Tensor& x) {
   require_square(x);
-  const Diagonalised parts = factorised(to_wide_float(x));
-  const Ints last{parts.diagonal.rank() - 1};
-  const Tensor unit = multiply(prim::reduce_prod(sign(parts.diagonal), last, false), parts.sign);
-  return {converted(unit, x.dtype()), converted(sum_over(log(abs(parts.diagonal)), last), real_type(x.dtype()))};
+  const auto value = [](const std::vector<Tensor>& inputs) {
+    const Diagonalised parts = factorised(inputs[0]);
+    const Ints last{parts.diagonal.rank() - 1};
+    const Tensor unit = multiply(prim::reduce_prod(sign(parts.diagonal), last, false), parts.sign);
+    return std::vector{unit, sum_over(log(abs(parts.diagonal)), last)};
+  };
+  // The inverse, and nan for singular matrices. More exact than what comes back through the factors.
+  const auto slope = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                        const std::vector<Tensor>& cotangents) {
+    const Tensor& matrix = inputs[0];
+    if (rows_of(matrix) == 0) return std::vector{matrix};
+    const auto widened = [](const Tensor& t) { return with_axis(with_axis(t, t.rank()), t.rank() + 1); };
+    const Tensor singular = widened(equal(outputs[1], -std::numeric_limits<double>::infinity()));
+    const Tensor inverse = prim::linear_solve(where(singular, identity_like(matrix), matrix), identity_like(matrix));
+    // A real sign does not change, a complex one by its angle: the imaginary part of the logarithm.
+    const Tensor arriving = is_complex(matrix.dtype())
+                                ? lento::complex(cotangents[1], imag(multiply(cotangents[0], conj(outputs[0]))))
+                                : cotangents[1];
+    const Tensor defined =
+        where(singular, std::numeric_limits<double>::quiet_NaN(), lento::ones_like(widened(outputs[1])));
+    return std::vector{multiply(multiply(conjugate_transpose(inverse), widened(arriving)), defined)};
+  };
+  const std::vector<Tensor> both = custom_gradient(value, slope, {to_wide_float(x)});
+  return {converted(both[0], x.dtype()), converted(both[1], real_type(x.dtype()))};
 }
 
 Tensor logdet(const Tensor& x) {

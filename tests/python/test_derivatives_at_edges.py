@@ -367,6 +367,37 @@ def test_second_derivatives_of_regular_and_singular_matrices_in_a_batch() -> Non
     np.testing.assert_allclose(each(lento.asarray(x), lento.asarray(step)).numpy(), expected, atol=1e-11)
 
 
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_derivatives_of_determinants_that_are_no_numbers(size: float) -> None:
+    """The determinant is 0 or infinite, but not what its derivatives are made of: 3 and 2 of its 4 factors."""
+    x, one = np.diag([1, -2, 3, 4]), np.ones((4, 4))
+    gradient = lento.grad(lento.linalg.det)
+    found, change = lento.jvp(gradient, (lento.asarray(x * size),), (lento.asarray(one),))
+    np.testing.assert_allclose(found.numpy() / size / size / size, cofactors(x), atol=1e-14)
+    expected = np.einsum("ijkl,kl->ij", second_derivatives(x * 1.0), one)
+    np.testing.assert_allclose(change.numpy() / size / size, expected, atol=1e-13)
+
+
+def test_rows_and_columns_of_very_different_sizes() -> None:
+    """Regular once they are scaled, though the last pivot is 0 as it is."""
+    x = np.eye(4)
+    x[2:, 2:] = [[1, 1e-200], [1e-200, 0]]
+    expected = np.diag([0.0, 0, 0, 1])
+    expected[2:, 2:] = [[0, -1e-200], [-1e-200, 1]]
+    np.testing.assert_allclose(slope(lento.linalg.det, lento.asarray(x)), expected, rtol=1e-12, atol=1e-210)
+    rows = np.random.default_rng(0).normal(size=(4, 4))
+    sizes = np.array([[1e10], [1], [1e-10], [1e5]])  # each row's, so that the cofactors' are those of the others
+    found = slope(lento.linalg.det, lento.asarray(rows * sizes)) / (sizes.prod() / sizes)
+    np.testing.assert_allclose(found, cofactors(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, 6, 8, 10])
+def test_the_derivative_of_slogdet_is_as_exact_as_the_inverse(n: int) -> None:
+    x = lento.asarray([[1 / (i + j + 1) for j in range(n)] for i in reversed(range(n))], dtype=lento.float64)
+    found = slope(lambda x: lento.linalg.slogdet(x)[1], x)
+    np.testing.assert_array_equal(found, lento.linalg.inv(x).numpy().T)
+
+
 def test_slogdet_of_a_singular_matrix_has_no_finite_derivative() -> None:
     sign, logarithm = lento.linalg.slogdet(lento.asarray(of_rank(3, 2, "float64")))
     assert (sign.item(), logarithm.item()) == (0, -np.inf)
