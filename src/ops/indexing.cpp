@@ -80,7 +80,7 @@ Tensor into_slices(const Tensor& x, std::int64_t axis, const Tensor& index, cons
 
 /// A source whose shape says which slices it has: as x, with the length of the index along the axis.
 Tensor slices_of(const Tensor& source, const Tensor& x, std::int64_t axis, const Tensor& index) {
-  const Tensor values = converted(source, x.dtype());
+  Tensor values = converted(source, x.dtype());
   Shape shape = x.rank() == 0 ? Shape{1} : x.shape();
   const std::int64_t at = x.rank() == 0 ? 0 : axis_of(x, axis);
   shape[static_cast<std::size_t>(at)] = index.size();
@@ -169,7 +169,7 @@ Tensor scatter_reduce(const Tensor& x, std::int64_t axis, const Tensor& index, c
             : mode == "multiply" ? where(touched, 1, x)
                                  : scattered(x, at, index, value, "set");
   }
-  const Tensor combined = scattered(start, at, index, value, mode);
+  Tensor combined = scattered(start, at, index, value, mode);
   if (!mean) return combined;
   const Tensor divisor = maximum(add(writes, include_self ? 1 : 0), 1);
   return is_floating(x.dtype()) ? divide(combined, converted(divisor, x.dtype()))
