@@ -142,6 +142,8 @@ class Worker:
         """Makes weights and batch, and gives a function that makes the rest, such as Adam's moments, and gives a step:
         some libraries make them then, others in the first step."""
         assert case.model is not None
+        if type(self.peer).trainer is Peer.trainer:
+            raise MissingError("no training")  # before it fails at a batch that it has no tensors for
         arrays, inputs = case.model.inputs(self.quick)
         weights = {name: self.peer.parameter(name, values.astype(dtype)) for name, values in arrays.items()}
         batch = self.tensors([a.astype(dtype) if a.dtype.kind == "f" else a for a in inputs])
