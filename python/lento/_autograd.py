@@ -230,8 +230,8 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
-    back, with the same random numbers. Tensors that it changes in place beside its result, such as running
-    statistics, are changed once.
+    back, with the same random numbers. Tensors that it changes in place, such as running statistics, are changed once;
+    its arguments are names of its own for their values, so that changing one changes nothing outside.
 
     Of a module it is a module with the same tensors under the same names, which may stand in its place.
 

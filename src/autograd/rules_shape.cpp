@@ -105,11 +105,12 @@ Tensor scan_prod(const Tensor& grad, const Tensor& x, std::int64_t axis) {
   for (std::int64_t reach = 1; reach < length; reach *= 2) {
     sum = sum + filled(product_of_finite(factor, from(sum, reach, length - reach)), at, reach);
     const std::int64_t left = length - 2 * reach;
-    if (left > 0) factor = from(factor, 0, left) * from(factor, reach, left);
+    if (left > 0) factor = product_of_finite(from(factor, 0, left), from(factor, reach, left));
   }
-  // A sum that is not even defined counts nothing either behind a product of 0.
+  // What is not even defined, a sum of infinities or an infinite product times 0, counts nothing either beside 0.
   const Tensor before = conjugated(composite::product_before(x, at));
-  return product_of_finite(where(bitwise_and(equal(before, 0), isnan(sum)), 0, sum), before);
+  const auto beside = [](const Tensor& a, const Tensor& b) { return where(bitwise_and(equal(b, 0), isnan(a)), 0, a); };
+  return product_of_finite(beside(sum, before), beside(before, sum));
 }
 
 Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, std::int64_t axis) {

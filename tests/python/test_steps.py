@@ -82,7 +82,6 @@ def test_e1_eval_with_wait_returns_when_the_work_is_done() -> None:
         lento.eval(x, wait=True)
         assert state_of(x) == "ready"
         opener.join()
-    lento.eval(wait=True)
 
 
 def test_e1_wait_takes_one_device_a_list_or_none() -> None:

@@ -9,6 +9,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <list>
@@ -183,13 +184,18 @@ class Matmul final : public MatmulPrimitive {
   dnnl::matmul primitive_;
 };
 
+/// True when both we and oneDNN, which may be told otherwise, use AVX-512.
+bool has_wide_kernels() {
+  constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return transposes_in_registers() && (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
+}
+
 /// (N, C, *S) with the channels last, where they are whole vectors; nothing elsewhere.
 std::optional<dnnl::memory::desc> channels_last(const OperandLayout& operand) {
   using Tag = dnnl::memory::format_tag;
   constexpr Tag kTags[] = {Tag::acb, Tag::acdb, Tag::acdeb};
   const std::size_t axes = operand.dims.size() - 2;
-  if (!transposes_in_registers() || operand.dims[1] % 16 != 0 || axes < 1 || axes > std::size(kTags))
-    return std::nullopt;
+  if (!has_wide_kernels() || operand.dims[1] % 16 != 0 || axes < 1 || axes > std::size(kTags)) return std::nullopt;
   return dnnl::memory::desc{dims_of(operand.dims), type_of(operand.dtype), kTags[axes - 1]};
 }
 
@@ -253,6 +259,15 @@ class Reordered {
   std::optional<dnnl::reorder> reorder_;
 };
 
+/// Gradients of weights one pixel wide take a third longer channels last, and so do those of windows with gaps and a
+/// stride.
+bool channels_last_pays(const ConvolutionLayout& layout) {
+  const bool in_groups = layout.weight.dims.size() > layout.x.dims.size();
+  if (layout.in_place || in_groups) return false;
+  const bool has_gaps = std::ranges::any_of(layout.dilation, [](std::int64_t apart) { return apart > 1; });
+  return layout.kind != ConvolutionKind::weight_grad || (!has_gaps && layout.weight.dims.span().back() > 1);
+}
+
 /// What differs between the three directions.
 struct Direction {
   dnnl::primitive primitive;
@@ -267,8 +282,7 @@ Direction make_direction(const ConvolutionLayout& layout) {
   dnnl::memory::desc x = desc(layout.x), y = desc(layout.y);
   const dnnl::memory::desc weight = desc(layout.weight);
   // Left to itself oneDNN computes in blocks of channels, in which gradients of weights take up to a fifth longer.
-  const bool in_groups = layout.weight.dims.size() > layout.x.dims.size();
-  if (!layout.in_place && !in_groups) {
+  if (channels_last_pays(layout)) {
     const std::optional<dnnl::memory::desc> last_x = channels_last(layout.x), last_y = channels_last(layout.y);
     if (last_x && last_y) {
       x = *last_x;
