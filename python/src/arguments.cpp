@@ -53,9 +53,12 @@ void Arguments::wrong_type(std::size_t index, const char* expected) const {
   std::string hint;
   if (shape_is_spread) hint = "; the shape is one argument, a tuple";
   if (shape_comes_late(index)) {
-    hint = "; the shape is the first argument";
-    if (parameter.kind == Kind::operand)
-      hint += ", and a list that is none is given by name: " + std::string(parameter.name) + "=…";
+    if (parameter.kind == Kind::operand) {
+      hint = std::string("; the shape is the first argument, and after one that is no list or tuple (here ") +
+             Py_TYPE(slots_[0])->tp_name + ") a list is given by name: " + parameter.name + "=…";
+    } else if (!as_sequence(slots_[0])) {
+      hint = "; the shape is the first argument";
+    }
   }
   raise(PyExc_TypeError, "%s(): argument '%s' must be %s%s, not %s%s", signature_->name, parameter.name, expected,
         (parameter.flags & kOptional) != 0 ? " or None" : "", object == Py_None ? "None" : Py_TYPE(object)->tp_name,

@@ -1,10 +1,14 @@
 #include "functions.h"
 
+#include "base/source.h"
 #include "tensor_type.h"
 
 #include "python/functions.gen.h"
 
+#include <lento/ops.gen.h>
+
 #include <deque>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -49,12 +53,18 @@ PyRef space_module(PyObject* core, std::string_view space) {
 // NumPy's where(condition) is nonzero(condition). The standard has only the form of three arguments, but libraries call
 // the other as well.
 FastFunction where_of_three = nullptr;
-FastFunction nonzero = nullptr;
+Parameter kConditionOnly[] = {{"condition", Kind::tensor}};
+Signature kWhereOfOne{.name = "where", .parameters = kConditionOnly, .blocks = true};
 
 PyObject* where(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   const bool named = names != nullptr && count == 0 && PyTuple_GET_SIZE(names) == 1 &&
                      PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "condition") == 0;
-  if (named || (count == 1 && names == nullptr)) return nonzero(self, args, 1, nullptr);
+  if (named || (count == 1 && names == nullptr)) {
+    return call(kWhereOfOne, self, args, count, names, [](const Arguments& a) {
+      const CallScope scope("where", std::source_location::current());
+      return wrap(lento::nonzero(a.tensor(0)));
+    });
+  }
   return where_of_three(self, args, count, names);
 }
 
@@ -90,7 +100,6 @@ void add_generated_functions(PyObject* module) {
   for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
   Export made = find_export("where");
   where_of_three = std::exchange(made.function, where);
-  nonzero = find_export("nonzero").function;
   add_functions(module, std::span(&made, 1));
   auto* type = reinterpret_cast<PyObject*>(tensor_type);
   const PyRef conjugate = own(PyObject_GetAttrString(type, "conj"));

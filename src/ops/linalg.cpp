@@ -3,6 +3,7 @@
 #include <lento/autograd.h>
 
 #include "base/fail.h"
+#include "ops/cofactors.h"
 #include "ops/compose.h"
 
 #include <algorithm>
@@ -78,12 +79,19 @@ struct Diagonalised {
 };
 
 Diagonalised factorised(const Tensor& x) {
-  const auto [lu, pivots] = prim::lu_factor(x);
+  // LAPACK divides by pivots in some places by multiplying with what 1 divided by them is, which is no number for the
+  // least ones. A power of two for a column changes nothing else, neither the order of rows nor a digit.
+  const bool is_double = real_type(x.dtype()) == DType::float64;
+  const Tensor largest = prim::reduce_max(abs(stop_gradient(x)), Ints{x.rank() - 2}, true);
+  const Tensor factor = converted(where(less(largest, is_double ? 0x1p-900 : 0x1p-100), is_double ? 0x1p120 : 0x1p60,
+                                        number_tensor(1, real_type(x.dtype()), x.device())),
+                                  x.dtype());
+  const auto [lu, pivots] = prim::lu_factor(multiply(x, factor));
   const std::int64_t order = rows_of(x);
   const Tensor exchanged = not_equal(pivots, counting(order, x.device(), DType::int32));
   const Tensor sign = prim::reduce_prod(where(exchanged, -1.0, number_tensor(1, real_type(x.dtype()), x.device())),
                                         Ints{exchanged.rank() - 1}, false);
-  return {lento::diagonal(lu, 0, -2, -1), sign};
+  return {divide(lento::diagonal(lu, 0, -2, -1), lento::squeeze(factor, Ints{x.rank() - 2})), sign};
 }
 
 /// Whether half of the digits of an inverse's derivative would be lost. Rows and columns of different sizes do no harm,
@@ -99,54 +107,6 @@ Tensor close_to_singular(const Tensor& x) {
   const Ints last{pivots.rank() - 1};
   const Tensor bound = multiply(prim::reduce_max(pivots, last, false), std::sqrt(epsilon_of(x.dtype())));
   return less_equal(prim::reduce_min(pivots, last, false), bound);
-}
-
-/// For each pair of different singular values the product of all others; 0 on the diagonal.
-Tensor products_of_other_pairs(const Tensor& s) {
-  const std::int64_t last = s.rank() - 1;
-  const Tensor place = counting(s.shape().back(), s.device());
-  const Tensor above = less(with_axis(place, 1), with_axis(place, 0));
-  // In front of the first, between the two, and behind the second.
-  const Tensor between = product_before(where(above, with_axis(s, last), 1), last + 1);
-  const Tensor front = product_before(s, last);
-  const Tensor behind = lento::flip(product_before(lento::flip(s, Ints{last}), last), Ints{last});
-  const Tensor products =
-      where(above, multiply(multiply(with_axis(front, last + 1), between), with_axis(behind, last)), 0);
-  return add(products, swap_last(products));
-}
-
-/// The conjugate cofactors by the singular values, U S V: conj(det(U) det(V)) U S' V, with the product of the others
-/// for each value. Their derivative is written out, as that of vectors whose values are equal does not exist: a change
-/// E between the vectors changes the cofactors of S by the products of all values but two.
-Tensor conjugate_cofactors_by_values(const Tensor& x) {
-  struct Factors {
-    Tensor u, s, vh, phase;
-  };
-  const auto factors = [](const Tensor& matrix) {
-    const auto [u, s, vh] = prim::svd_factor(matrix, false);
-    Tensor phase = multiply(lento::linalg::det(u), lento::linalg::det(vh));
-    if (!is_complex(matrix.dtype())) phase = stop_gradient(phase);  // 1 or -1
-    return Factors{u, s, vh, with_axis(with_axis(phase, phase.rank()), phase.rank() + 1)};
-  };
-  const auto conjugated = [](const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; };
-  const auto value = [=](const std::vector<Tensor>& inputs) {
-    const auto [u, s, vh, phase] = factors(inputs[0]);
-    const Tensor scaled = multiply(u, with_axis(converted(product_of_others(s), u.dtype()), s.rank() - 1));
-    return std::vector{multiply(prim::matrix_multiply(scaled, vh), conjugated(phase))};
-  };
-  const auto slope = [=](const std::vector<Tensor>& inputs, const std::vector<Tensor>& /*outputs*/,
-                         const std::vector<Tensor>& cotangents) {
-    const auto [u, s, vh, phase] = factors(inputs[0]);
-    const Tensor between =
-        prim::matrix_multiply(prim::matrix_multiply(conjugate_transpose(u), cotangents[0]), conjugate_transpose(vh));
-    const Tensor change = conjugated(multiply(between, phase));
-    const Tensor products = converted(products_of_other_pairs(s), u.dtype());
-    const Tensor along = prim::reduce_sum(
-        multiply(products, with_axis(lento::diagonal(change, 0, -2, -1), s.rank() - 1)), Ints{s.rank()}, false);
-    const Tensor core = subtract(lento::diag_embed(along), multiply(products, swap_last(change)));
-    return std::vector{prim::matrix_multiply(prim::matrix_multiply(u, core), vh)};
-  };
-  return custom_gradient(value, slope, {x})[0];
 }
 
 /// The derivative of the determinant, for singular matrices too: the conjugate of the matrix of cofactors.
@@ -170,9 +130,11 @@ Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
   }
   // Regular ones by their inverse, those that are close to singular by their singular values: their inverse would be
   // right multiplied by the determinant, but not its derivative. So are those whose determinant is too small or too
-  // large for a number. Each way gets harmless matrices in the place of the other's.
+  // large for a number with all its digits. Each way gets harmless matrices in the place of the other's.
   const Tensor size = abs(stop_gradient(determinant));
-  const Tensor no_number = bitwise_or(equal(size, 0), isinf(size));
+  const double least =
+      real_type(x.dtype()) == DType::float64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  const Tensor no_number = bitwise_or(less(size, least), isinf(size));
   const Tensor singular = with_axis(with_axis(bitwise_or(close_to_singular(x), no_number), rows), rows + 1);
   const Tensor inverse = prim::linear_solve(where(singular, identity_like(x), x), identity_like(x));
   const Tensor by_inverse =

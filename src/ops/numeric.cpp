@@ -40,23 +40,30 @@ Tensor without_nan(const Tensor& x, bool largest) {
 
 bool is_whole(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
 
-/// What distances of this dtype are converted to beside `x`, which they are divided into. Throws DTypeError.
-DType spacing_type(const Tensor& x, DType dtype) {
-  if (!is_complex(dtype)) return real_type(x.dtype());
-  if (!is_complex(x.dtype())) {
-    fail<DTypeError>("the spacing is complex, and {} is not: the result would be no {}", type_of(x), x.dtype());
+/// Checks the distances along an axis of `x`, as the caller gave both: later they may have been converted.
+void require_spacing(const Tensor& x, const Operand& spacing, std::int64_t axis) {
+  const bool complex_spacing =
+      spacing.is_tensor() ? is_complex(spacing.tensor().dtype()) : spacing.scalar().is_complex();
+  if (complex_spacing && !is_complex(x.dtype())) {
+    const DType result = is_whole(x.dtype()) ? kDefaultFloat : x.dtype();
+    fail<DTypeError>("the spacing is complex, and {} is not: the result would be no {}", type_of(x), result);
   }
-  return x.dtype();
-}
-
-/// The distances of neighbours along an axis of `x`, which lie at `positions`.
-Tensor gaps_of(const Tensor& positions, const Tensor& x, std::int64_t axis) {
+  if (!spacing.is_tensor() || spacing.tensor().rank() == 0) return;
+  const Tensor& positions = spacing.tensor();
   require_vector(positions);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
   if (positions.size() != extent) {
     fail<ShapeError>("{} positions for the {} elements along axis {} of {}", positions.size(), extent, axis,
                      type_of(x));
   }
+}
+
+/// What distances of this dtype are converted to beside `x`, which they are divided into.
+DType spacing_type(const Tensor& x, DType dtype) { return is_complex(dtype) ? x.dtype() : real_type(x.dtype()); }
+
+/// The distances of neighbours along an axis of `x`, which lie at `positions`.
+Tensor gaps_of(const Tensor& positions, const Tensor& x, std::int64_t axis) {
+  const std::int64_t extent = positions.size();
   // Before anything is rounded: large positions are often close together.
   const Tensor exact = is_whole(positions.dtype()) ? converted(positions, DType::float64) : positions;
   const Tensor gaps = subtract(sliced(exact, 0, 1, extent - 1), sliced(exact, 0, 0, extent - 1));
@@ -110,6 +117,7 @@ Tensor gradient(const Tensor& x, const Operand& spacing, std::int64_t axis, std:
   if (extent <= edge_order) {
     fail<ShapeError>("axis {} of {} has fewer than {} elements", axis, type_of(x), edge_order + 1);
   }
+  require_spacing(x, spacing, at);
   // Large integers are often close together: their differences are taken before anything is rounded to float32.
   if (is_whole(x.dtype())) {
     return converted(composite::gradient(converted(x, DType::float64), spacing, axis, edge_order), kDefaultFloat);
@@ -118,7 +126,6 @@ Tensor gradient(const Tensor& x, const Operand& spacing, std::int64_t axis, std:
     return gradient_between(x, gaps_of(spacing.tensor(), x, at), at, edge_order);
   }
   const bool is_complex_number = !spacing.is_tensor() && spacing.scalar().is_complex();
-  if (is_complex_number) (void)spacing_type(x, kDefaultComplex);
   // As a number where it is one: the quotient is rounded once.
   const auto over = [&](const Tensor& change, double gaps) {
     if (is_complex_number) return divide(change, gaps * spacing.scalar().to<std::complex<double>>());

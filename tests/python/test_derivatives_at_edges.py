@@ -395,6 +395,49 @@ def test_rows_and_columns_of_very_different_sizes() -> None:
     np.testing.assert_allclose(found, cofactors(rows), rtol=1e-12)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("size", [1e-23, 1e20])
+def test_rows_of_different_sizes_whose_determinant_is_no_number(size: float, axis: int) -> None:
+    x = np.random.default_rng(0).normal(size=(4, 4))
+    sizes = np.array([size, size, 1, 1]).reshape((4, 1) if axis == 0 else (1, 4))
+    x = (x * sizes).astype(np.float32)
+    gradient = lento.grad(lento.linalg.det)
+    with np.errstate(over="ignore"):
+        expected = cofactors(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(gradient(lento.asarray(x)), expected, rtol=1e-4)
+    # The second derivatives are what is left without two rows each: made equal, they are those of equal rows.
+    one = np.zeros((4, 4), np.float32)
+    one[0, 0] = 1
+    _, change = lento.jvp(gradient, (lento.asarray(x),), (lento.asarray(one),))
+    sizes_left = sizes.prod() / size / sizes
+    expected = second_derivatives(x.astype(np.float64))[0, 0]
+    np.testing.assert_allclose(change.numpy() / sizes_left, expected / sizes_left, atol=1e-5)
+
+
+@pytest.mark.parametrize("size,dtype", [(1e-310, "float64"), (1e-40, "float32")])
+def test_determinants_of_the_least_numbers(size: float, dtype: str) -> None:
+    x = np.eye(4, dtype=dtype)
+    small = lento.asarray(x * np.array(size, dtype))
+    assert lento.linalg.det(small).item() == 0
+    np.testing.assert_array_equal(slope(lento.linalg.det, small), np.zeros((4, 4)))
+    x[0, 0] = size
+    assert lento.linalg.det(lento.asarray(x)).item() == x[0, 0]
+    np.testing.assert_allclose(slope(lento.linalg.det, lento.asarray(x)), np.diag([1, size, size, size]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.1, 0.3])
+def test_large_determinants_whose_products_leave_the_range_of_numbers_on_the_way(factor: float) -> None:
+    x = (factor * np.random.default_rng(1).normal(size=(100, 100))).astype(np.float32)
+    x[-1] = x[0]  # so that only the first and the last row have cofactors
+    wide = x.astype(np.float64)
+    wide[-1] = 0
+    _, s, _ = np.linalg.svd(wide)
+    size = np.exp(np.log(s[:-1]).sum())  # of the cofactors of the last row together
+    found = slope(lento.linalg.det, lento.asarray(x)).astype(np.float64)
+    np.testing.assert_allclose(np.linalg.norm(found[-1]), size, rtol=1e-3, atol=1e-44)
+    np.testing.assert_allclose(np.abs(found[1:-1]).max(), 0, atol=1e-4 * size)
+
+
 @pytest.mark.parametrize("n", [4, 6, 8, 10])
 def test_the_derivative_of_slogdet_is_as_exact_as_the_inverse(n: int) -> None:
     x = lento.asarray([[1 / (i + j + 1) for j in range(n)] for i in reversed(range(n))], dtype=lento.float64)

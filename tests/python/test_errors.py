@@ -62,6 +62,8 @@ def test_t2_a_failed_call_leaves_no_trace() -> None:
 def test_t2_composites_name_the_function_that_was_called() -> None:
     with pytest.raises(ValueError, match=r"^layer_norm: "):
         lento.nn.layer_norm(f32(2, 3), (4,))
+    with pytest.raises(ValueError, match=r"^where: float32\(\) has no axes"):
+        lento.where(lento.zeros(()))
 
 
 # --- arguments, as Python words them ---
@@ -83,9 +85,25 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: lento.random.normal(0, 1, [3]),
-        "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument, and a list "
-        "that is none is given by name: scale=…",
+        "normal(): argument 'scale' must be Tensor or a number, not list; the shape is the first argument, and after "
+        "one that is no list or tuple (here int) a list is given by name: scale=…",
     ),
+    (
+        lambda: lento.random.normal(range(2, 4), [1, 2, 3], 0),
+        "normal(): argument 'loc' must be Tensor or a number, not list; the shape is the first argument, and after "
+        "one that is no list or tuple (here range) a list is given by name: loc=…",
+    ),
+    (
+        lambda: lento.random.normal(np.array([2, 3]), [1, 2, 3], 0),
+        "normal(): argument 'loc' must be Tensor or a number, not list; the shape is the first argument, and after "
+        "one that is no list or tuple (here numpy.ndarray) a list is given by name: loc=…",
+    ),
+    (
+        lambda: lento.random.randint(range(2, 4), 0, [3]),
+        "randint(): argument 'high' must be a number, not list",
+    ),
+    (lambda: lento.where(condition=5), "where(): argument 'condition' must be Tensor, not int"),
+    (lambda: lento.where(5), "where(): argument 'condition' must be Tensor, not int"),
     (
         lambda: lento.random.randint(3, low=0, high=[1, 2, 3]),
         "randint(): argument 'high' must be a number, not list",

@@ -191,6 +191,11 @@ def test_gradients_that_cannot_be() -> None:
     for spacing in (1j, lento.asarray(1j), lento.asarray([0, 1j, 2j])):
         with pytest.raises(TypeError, match=r"^gradient: the spacing is complex, and float32\(2, 3\) is not"):
             lento.gradient(x, spacing)
+    # Computed in float64 on the way to float32, of which nobody has asked.
+    with pytest.raises(TypeError, match=r"complex, and int64\(3,\) is not: the result would be no float32 "):
+        lento.gradient([1, 2, 4], 1j)
+    with pytest.raises(ValueError, match=r"2 positions for the 3 elements along axis 0 of int64\(3,\)"):
+        lento.gradient([1, 2, 4], [0, 1])
     with pytest.raises(ValueError, match="edge_order is 3"):
         lento.gradient(x, edge_order=3)
     with pytest.raises(ValueError, match="fewer than 3 elements"):

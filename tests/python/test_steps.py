@@ -294,6 +294,21 @@ def test_e7_wait_raises_a_failure_once_and_step_no_older_one(fault: Any) -> None
             poisoned.tolist()
 
 
+def test_eval_with_wait_raises_older_failures_and_step_with_wait_does_not() -> None:
+    bad = lento.arange(3)[lento.asarray([7])]
+    lento.eval(bad)
+    good = lento.ones(3) * 2
+    lento.step(wait=True)
+    with pytest.raises(IndexError, match="index 7"):
+        lento.eval(lento.ones(3) * 3, wait=True)
+    lento.wait()
+    assert good.tolist() == [2.0] * 3
+    bad = lento.arange(3)[lento.asarray([8])]
+    with pytest.raises(IndexError, match="index 8"):
+        lento.step(wait=True)
+    lento.wait()
+
+
 @pytest.mark.parametrize("show", [repr, str, "{}".format])
 def test_e7_printing_a_failed_tensor_says_why(show: Callable[[Any], str]) -> None:
     x = lento.arange(3)[lento.asarray([7])]
