@@ -136,9 +136,11 @@ Tensor conjugate_cofactors(const Tensor& x, const Tensor& determinant) {
       real_type(x.dtype()) == DType::float64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
   const Tensor no_number = bitwise_or(less(size, least), isinf(size));
   const Tensor singular = with_axis(with_axis(bitwise_or(close_to_singular(x), no_number), rows), rows + 1);
-  const Tensor inverse = prim::linear_solve(where(singular, identity_like(x), x), identity_like(x));
-  const Tensor by_inverse =
-      multiply(conjugate_transpose(inverse), conjugated(with_axis(with_axis(determinant, rows), rows + 1)));
+  const Tensor regular = where(singular, identity_like(x), x);
+  const Tensor inverse = prim::linear_solve(regular, identity_like(x));
+  // Not the determinant of x: where it is infinite, it is still that when nothing of it counts.
+  const Tensor factor = with_axis(with_axis(lento::linalg::det(regular), rows), rows + 1);
+  const Tensor by_inverse = multiply(conjugate_transpose(inverse), conjugated(factor));
   const Tensor harmless = lento::diag(add(counting(n, x.device(), real_type(x.dtype())), 1));
   const Tensor by_values = conjugate_cofactors_by_values(where(singular, x, converted(harmless, x.dtype())));
   return where(singular, by_values, by_inverse);
