@@ -185,6 +185,11 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> lento.jvp(lambda x: x * x, (lento.asarray([1.0, 2.0]),), (lento.asarray([1.0, 10.0]),))
     (tensor([1., 4.], dtype=float32), tensor([ 2., 40.], dtype=float32))
     """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, list | tuple):
+            raise TypeError(
+                f"jvp(): {what} is a tuple or list with an entry for each argument, not {type(given).__name__}"
+            )
     _check_arguments("jvp()", primals, range(len(primals)), named=False)
     followed = _Followed(list(primals))
     try:
@@ -222,7 +227,15 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
             single = isinstance(result, _core.Tensor)
             return [result] if single else list(result)
 
-        outputs = _core._custom_gradient(flat, backward, args)
+        def checked(inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+            made = backward(inputs, outputs, cotangents)
+            if isinstance(made, list | tuple):
+                return list(made)
+            raise TypeError(
+                f"custom_gradient(): backward gives a list with a cotangent for each input, not {type(made).__name__}"
+            )
+
+        outputs = _core._custom_gradient(flat, checked, args)
         return outputs[0] if single else tuple(outputs)
 
     return custom

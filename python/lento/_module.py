@@ -62,6 +62,11 @@ class Module:
             if isinstance(held, _core.Tensor) and (held.shape, held.dtype) == (value.shape, value.dtype):
                 held[...] = _core.stop_gradient(value)
                 return
+        elif isinstance(vars(self).get(name), _core.Tensor) and not isinstance(value, _core.Tensor | None):
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a tensor and would be one no longer; change its values with "
+                f".{name}[...] = …, or assign lento.asarray(…)"
+            )
         object.__setattr__(self, name, value)
 
     # --- what is in it ---

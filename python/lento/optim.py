@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Callable, Mapping, ValuesView
+from typing import Any, NoReturn, SupportsFloat, TypeAlias
 
 from . import _core, errors, tree
 from ._core import Tensor
@@ -66,6 +66,13 @@ class Optimizer:
     def __init__(self, parameters: Any, lr: float | Schedule) -> None:
         if not callable(lr):
             self._check_not_negative(lr=lr)
+        if isinstance(parameters, ValuesView):  # of model.parameters()
+            parameters = list(parameters)
+        if isinstance(parameters, list | tuple) and any(isinstance(p, dict) and "params" in p for p in parameters):
+            raise ValueError(
+                f"{type(self).__name__}(): groups of parameters with settings of their own are not taken; make an "
+                "optimizer for each"
+            )
         self._form = parameters
         self.parameters = _named(parameters)
         if not self.parameters:
@@ -80,7 +87,9 @@ class Optimizer:
 
     def _check_not_negative(self, **settings: float) -> None:
         for name, value in settings.items():
-            if not value >= 0:
+            if not isinstance(value, SupportsFloat):
+                raise TypeError(f"{type(self).__name__}(): {name} is a number, not {value!r}")
+            if not float(value) >= 0:
                 raise ValueError(f"{type(self).__name__}(): {name} is {value}, which is less than 0 or no number")
 
     def _check_betas(self, betas: tuple[float, float]) -> None:
@@ -127,13 +136,23 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What has to be saved to go on later, as it is now. The learning rate is not in it."""
+        """What has to be saved to go on later, as it is now; the learning rate too where it is a number."""
         made = {"step_count": _core.asarray(self.step_count, dtype=_core.int64)}
+        if not callable(self.lr):
+            made["lr"] = _core.asarray(float(self.lr), dtype=_core.float64)
         return made | {name: tensor.__copy__() for name, tensor in self._kept_by_name().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what ``state_dict`` gave; nothing is changed when names or shapes differ."""
+        """Goes on from what ``state_dict`` gave; nothing is changed when names or shapes differ. Its learning rate is
+        taken unless the one here is a function of the step."""
         caller = f"{type(self).__name__}.load_state_dict()"
+        rate = 0.0 if callable(self.lr) else float(self.lr)
+        if isinstance(state, Mapping) and "lr" in state:
+            saved = _core.asarray(rate, dtype=_core.float64)
+            load_into(caller, {"lr": saved}, {"lr": state["lr"]}, True)
+            rate = float(saved)
+            self._check_not_negative(lr=rate)
+            state = {name: value for name, value in state.items() if name != "lr"}
         count = _core.asarray(self.step_count, dtype=_core.int64)
         # By itself first: how many steps it names has to be right before anything is changed.
         if isinstance(state, Mapping) and "step_count" in state:
@@ -142,6 +161,8 @@ class Optimizer:
                 raise ValueError(f"{caller}: a step_count of {int(count)} is less than none")
         load_into(caller, {"step_count": count, **self._kept_by_name()}, state, True)
         self.step_count = int(count)
+        if not callable(self.lr):
+            self.lr = rate
 
     def _kept_by_name(self) -> dict[str, Tensor]:
         return {f"{kept}.{name}": tensor for kept, all in self.state.items() for name, tensor in all.items()}
@@ -301,13 +322,14 @@ def steps(value: float, every: int, factor: float = 0.1) -> Schedule:
     return lambda step: value * factor ** (step // every)
 
 
-def warmup(schedule: Schedule, steps: int) -> Schedule:
-    """Rises in ``steps`` equal parts to where ``schedule`` begins, and then follows it.
+def warmup(schedule: float | Schedule, steps: int) -> Schedule:
+    """Rises in ``steps`` equal parts to where ``schedule`` begins and then follows it, or to a number and stays there.
 
     >>> [lento.optim.warmup(lento.optim.constant(1.0), 4)(i) for i in range(6)]
     [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
     """
-    return lambda step: schedule(0) * ((step + 1) / steps) if step < steps else schedule(step - steps)
+    then = schedule if callable(schedule) else constant(schedule)
+    return lambda step: then(0) * ((step + 1) / steps) if step < steps else then(step - steps)
 
 
 # --- clipping ---
@@ -320,6 +342,8 @@ def clip_grad_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     >>> float(norm), round(float(clipped[0]), 4)
     (5.0, 0.6)
     """
+    if not max_norm >= 0:
+        raise ValueError(f"clip_grad_norm(): max_norm is {max_norm}, which is less than 0 or no number")
     given = [leaf for leaf in tree.leaves(gradients) if _trainable(leaf)]
     if not given:
         raise ValueError("clip_grad_norm(): there are no gradients")

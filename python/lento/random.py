@@ -32,6 +32,8 @@ def state_dict() -> dict[str, _core.Tensor]:
 
 def load_state_dict(state: Mapping[str, Any]) -> None:
     """Lets the default generator go on from what :func:`state_dict` gave."""
+    if "state" not in state:
+        raise ValueError(f"load_state_dict(): a generator's state has the name 'state', not {sorted(state)}")
     seed, position = _core.asarray(state["state"], dtype=_core.uint64).tolist()
     default_generator().state = (seed, position)
 

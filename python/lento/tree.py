@@ -157,9 +157,17 @@ def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tre
         pairs = [(tree[key], other[key]) for key in tree]
     else:
         same = _node(other)
-        if same is None or isinstance(other, dict) or len(same[0]) != len(node[0]):
-            size = f"{len(same[0])} parts" if same is not None else type(other).__name__
-            raise ValueError(f"{what} has {size}, not {len(node[0])} parts")
+        if same is None or isinstance(other, dict):
+            raise ValueError(
+                f"{what} has a {type(other).__name__} where the first has a {type(tree).__name__} of "
+                f"{len(node[0])} parts"
+            )
+        if len(same[0]) != len(node[0]):
+            raise ValueError(f"{what} has {len(same[0])} parts, not {len(node[0])} parts")
+        if type(other) is not type(tree):
+            names, others = ([name for name, _ in _named_leaves(t)] for t in (tree, other))
+            if names != others:
+                raise ValueError(f"{what} has {others} instead of {names}")
         pairs = list(zip(node[0], same[0], strict=True))
     return [leaf for one, two in pairs for leaf in leaves_like(one, two, what)]
 

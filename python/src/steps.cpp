@@ -112,6 +112,10 @@ void finish_closures() {
     abandon_closures();
     throw;
   }
+  for (const std::exception_ptr& failure : take_closure_failures()) {
+    set_closure_error("an asynchronous step closure failed after the last step", failure);
+    PyErr_Print();
+  }
   close_python_to_workers();
   const WithoutGil without_gil;
   wait_for_workers_inside();

@@ -16,6 +16,7 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -76,6 +77,11 @@ class AsyncQueue {
   void put_back(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
+  }
+
+  std::exception_ptr take_failure() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(failure_, nullptr);
   }
 
   bool has_worker() {
@@ -154,11 +160,26 @@ using AllClosures = std::array<DeviceClosures, kMaxDevices>;
 
 std::atomic<bool> abandoned{false};
 
+void tell_at_the_end(const std::exception_ptr& failure) {
+  const auto print = [](const char* what) {
+    std::fprintf(stderr, "lento: an asynchronous step closure failed after the last step: %s\n", what);
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    print(error.what());
+  } catch (...) {
+    print("with something that is no std::exception");
+  }
+}
+
 AllClosures*& all_closures() {
   static AllClosures* all = [] {
     prepare_workers();  // closures wait for runs, also at the end of the process
     at_process_end(EndStage::closures, [] {
-      if (!abandoned.load()) wait_closures();
+      if (abandoned.load()) return;
+      wait_closures();
+      for (const std::exception_ptr& failure : take_closure_failures()) tell_at_the_end(failure);
     });
     // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
     pthread_atfork(nullptr, nullptr, [] { all_closures() = std::make_unique<AllClosures>().release(); });
@@ -250,6 +271,14 @@ void run_step_closures(Device device) { run_closures(device.id(), take_closures(
 
 void wait_closures() {
   for (DeviceClosures& closures : *all_closures()) closures.async.drain();
+}
+
+std::vector<std::exception_ptr> take_closure_failures() {
+  std::vector<std::exception_ptr> failures;
+  for (DeviceClosures& closures : *all_closures()) {
+    if (std::exception_ptr failure = closures.async.take_failure()) failures.push_back(std::move(failure));
+  }
+  return failures;
 }
 
 void abandon_closures() { abandoned.store(true); }

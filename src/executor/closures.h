@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 namespace lento {
@@ -22,6 +23,10 @@ std::vector<PendingClosure> take_closures(std::uint8_t device);
 void return_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 /// Hands the asynchronous ones over, then runs the synchronous ones on this thread.
 void run_closures(std::uint8_t device, std::vector<PendingClosure> closures);
+
+/// Failures of asynchronous closures that nobody has heard of, which are forgotten with this: for the end of a program,
+/// since there is no next one to hand over a closure.
+LENTO_API std::vector<std::exception_ptr> take_closure_failures();
 
 /// The end of the process does not wait for asynchronous closures. For a front end that has waited as long as it wants,
 /// and whose closures may never return.

@@ -342,6 +342,17 @@ TEST_F(Async, E5_WhatRunsAtTheEndOfTheProcessMayStillRead) {
   });
 }
 
+TEST_F(Async, C5_AFailureAfterTheLastStepIsToldAtTheEnd) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        add_step_closure([](const std::vector<Tensor>&) { throw std::runtime_error("the disk is full"); }, {}, true);
+        step();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "closure failed after the last step: the disk is full");
+}
+
 TEST_F(Async, E5_AProcessMayExitInTheMiddleOfWork) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, not a fork of this one
   EXPECT_EXIT(

@@ -475,3 +475,15 @@ def test_a_captured_tensor_that_is_moved_is_refused_too() -> None:
 
     with pytest.raises(ValueError, match="not one of its arguments"):
         lento.grad(moved)(lento.asarray(2.0))
+
+
+@pytest.mark.parametrize("given,name", [(None, "NoneType"), (lento.ones(2), "Tensor")], ids=["None", "tensor"])
+def test_a_backward_function_that_gives_no_list_is_named(given: Any, name: str) -> None:
+    square = lento.custom_gradient(lambda x: x * x, lambda inputs, outputs, cotangents: given)
+    with pytest.raises(TypeError, match=f"backward gives a list with a cotangent for each input, not {name}"):
+        lento.grad(lambda x: square(x).sum())(lento.ones(2))
+
+
+def test_arguments_of_jvp_are_a_tuple() -> None:
+    with pytest.raises(TypeError, match=r"jvp\(\): primals is a tuple .* not a? ?Tensor"):
+        lento.jvp(lambda x: x, lento.ones(3), (lento.ones(3),))  # type: ignore[arg-type]

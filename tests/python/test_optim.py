@@ -358,7 +358,7 @@ def test_moments_are_named_by_the_path_to_their_parameter(tmp_path: Path) -> Non
     parameters = {"w": lento.zeros(2), "b": lento.zeros(2), "inner": [lento.zeros(1), {"c": lento.zeros(1)}]}
     optimizer = optim.Lion(parameters)
     names = ["w", "b", "inner.0", "inner.1.c"]
-    assert list(optimizer.state_dict()) == ["step_count", *(f"exp_avg.{name}" for name in names)]
+    assert list(optimizer.state_dict()) == ["step_count", "lr", *(f"exp_avg.{name}" for name in names)]
     optimizer.step({"w": lento.full(2, 3.0), "b": lento.ones(2), "inner": [lento.zeros(1), {"c": lento.ones(1)}]})
     path = tmp_path / "checkpoint.safetensors"
     lento.save(path, {"parameters": {"w": parameters["w"], "b": parameters["b"]}, "optimizer": optimizer.state_dict()})
@@ -375,8 +375,8 @@ def test_the_state_of_a_module_is_that_of_its_parameters() -> None:
     named = list(optim.Adam(model).state_dict())
     assert "exp_avg_sq.3.bias" in named
     assert list(optim.Adam(model.parameters()).state_dict()) == named
-    assert list(optim.SGD({"m": model}, 0.1, 0.9).state_dict())[1] == "momentum_buffer.m.0.weight"
-    assert list(optim.SGD(lento.ones(2), 0.1, 0.9).state_dict()) == ["step_count", "momentum_buffer.0"]
+    assert list(optim.SGD({"m": model}, 0.1, 0.9).state_dict())[2] == "momentum_buffer.m.0.weight"
+    assert list(optim.SGD(lento.ones(2), 0.1, 0.9).state_dict()) == ["step_count", "lr", "momentum_buffer.0"]
     with pytest.raises(ValueError, match=r"two tensors to train would be named 'a\.b'"):
         optim.SGD({"a.b": lento.ones(2), "a": {"b": lento.ones(2)}}, 0.1)
 

@@ -142,15 +142,17 @@ def test_the_interpreter_ends_in_the_middle_of_steps_and_closures() -> None:
         check_program(EXIT_IN_THE_MIDDLE, "")
 
 
-def test_exit_with_a_failed_closure_is_clean() -> None:
-    program = """
-import lento
-def fail(x):
-    raise KeyError(x.tolist())
-lento.add_step_closure(fail, (lento.ones((3,)),), run_async=True)
-lento.step()
-"""
-    check_program(program, "")
+def test_c5_a_failure_after_the_last_step_is_told_at_the_end() -> None:
+    done = run_program("""
+        import lento
+        def fail(x):
+            raise KeyError(x.tolist())
+        lento.add_step_closure(fail, (lento.ones((3,)),), run_async=True)
+        lento.step()
+    """)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "KeyError: [1.0, 1.0, 1.0]" in done.stderr
+    assert done.stderr.endswith("RuntimeError: an asynchronous step closure failed after the last step\n")
 
 
 def test_e10_ctrl_c_ends_the_wait_for_closures_at_exit() -> None:
