@@ -113,4 +113,13 @@ int usable_processors() {
   return std::max(1, quota == 0 ? affinity : std::min(affinity, quota));
 }
 
+bool has_wide_vectors() {
+#if defined(__x86_64__)
+  static const bool wide = __builtin_cpu_supports("x86-64-v4");
+  return wide;
+#else
+  return false;
+#endif
+}
+
 }  // namespace lento::cpu

@@ -1,4 +1,4 @@
-// How many processors this process may use.
+// How many processors this process may use, and what they have.
 #pragma once
 
 #include <filesystem>
@@ -16,5 +16,8 @@ int parse_thread_count(std::string_view text);
 /// The processor quota, rounded up, of a process whose /proc/self/cgroup reads `groups`, where control groups (version
 /// 1 or 2) are mounted at `root`: the smallest of its group and all groups around that. 0 when there is none.
 int processor_quota(const std::filesystem::path& root, std::string_view groups);
+
+/// Whether a processor has vectors of 64 bytes.
+bool has_wide_vectors();
 
 }  // namespace lento::cpu

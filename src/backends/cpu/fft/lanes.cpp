@@ -318,15 +318,6 @@ LENTO_LANE_LOOPS(PlainLoops, 16, )
 
 }  // namespace
 
-bool has_wide_vectors() {
-#if defined(__x86_64__)
-  static const bool wide = __builtin_cpu_supports("x86-64-v4");
-  return wide;
-#else
-  return false;
-#endif
-}
-
 template <class T>
 const LaneLoops<T>& lane_loops([[maybe_unused]] bool wide) {
 #if defined(__x86_64__)

@@ -6,6 +6,8 @@
 // transform: the inverse one is had by exchanging real and imaginary parts on the way in and out.
 #pragma once
 
+#include "backends/cpu/processors.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -70,8 +72,7 @@ struct LaneLoops {
   void (*multiply_exchanged)(std::span<const std::int64_t> order, const T* factors, const T* from, T* to);
 };
 
-/// Whether the processor has vectors of 64 bytes. The loops for it and those for shorter vectors give the same bits.
-bool has_wide_vectors();
+/// The loops for wide vectors and those for shorter ones give the same bits.
 template <class T>
 const LaneLoops<T>& lane_loops(bool wide = has_wide_vectors());
 

@@ -3,6 +3,7 @@
 #include "backends/cpu/arena.h"
 #include "backends/cpu/libraries/library_calls.h"
 #include "backends/cpu/libraries/transpose.h"
+#include "backends/cpu/processors.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/fork.h"
@@ -187,7 +188,7 @@ class Matmul final : public MatmulPrimitive {
 /// True when both we and oneDNN, which may be told otherwise, use AVX-512.
 bool has_wide_kernels() {
   constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return transposes_in_registers() && (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
+  return has_wide_vectors() && (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
 }
 
 /// (N, C, *S) with the channels last, where they are whole vectors; nothing elsewhere.

@@ -1,6 +1,7 @@
 #include "backends/cpu/libraries/transpose.h"
 
 #include "backends/cpu/lane_tile.h"
+#include "backends/cpu/processors.h"
 
 #include <algorithm>
 
@@ -56,17 +57,8 @@ constexpr auto transpose_tiles = transpose_one_by_one;
 
 }  // namespace
 
-bool transposes_in_registers() {
-#if defined(__x86_64__)
-  static const bool can = __builtin_cpu_supports("x86-64-v4");
-  return can;
-#else
-  return false;
-#endif
-}
-
 void transpose_matrix(const float* from, float* to, std::int64_t rows, std::int64_t columns) {
-  if (transposes_in_registers() && rows >= kTile && columns >= kTile) return transpose_tiles(from, to, rows, columns);
+  if (has_wide_vectors() && rows >= kTile && columns >= kTile) return transpose_tiles(from, to, rows, columns);
   transpose_one_by_one(from, to, rows, columns);
 }
 

@@ -5,10 +5,8 @@
 
 namespace lento::cpu {
 
-/// Writes the transposed of a contiguous matrix, which `to` does not overlap.
+/// Writes the transposed of a contiguous matrix, which `to` does not overlap; 16 by 16 elements at a time, in
+/// registers, where there are wide vectors.
 void transpose_matrix(const float* from, float* to, std::int64_t rows, std::int64_t columns);
-
-/// True where that moves 16 by 16 elements in registers.
-bool transposes_in_registers();
 
 }  // namespace lento::cpu
