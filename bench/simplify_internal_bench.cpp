@@ -1,8 +1,8 @@
 // What simplification costs a node, when there is nothing to simplify and when there is much.
 #include "compiler/passes/simplify.h"
-
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_index_map.gen.h"
 
 #include <benchmark/benchmark.h>
 
@@ -31,10 +31,10 @@ Graph chain(bool redundant) {
   OperandRef x = OperandRef::leaf(0);
   while (graph.nodes.size() < kNodes) {
     const OperandRef before = x;
-    x = add(graph, Op::add, before, OperandRef::leaf(0), {}, 2);
+    x = add(graph, op::add, before, OperandRef::leaf(0), {}, 2);
     if (!redundant) continue;
-    x = add(graph, Op::permute_dims, add(graph, Op::permute_dims, x, {}, transpose, 1), {}, transpose, 1);
-    x = add(graph, Op::multiply, x, add(graph, Op::add, before, OperandRef::leaf(0), {}, 2), {}, 2);
+    x = add(graph, op::permute_dims, add(graph, op::permute_dims, x, {}, transpose, 1), {}, transpose, 1);
+    x = add(graph, op::multiply, x, add(graph, op::add, before, OperandRef::leaf(0), {}, 2), {}, 2);
   }
   graph.outputs.push_back(static_cast<std::uint32_t>(graph.nodes.size() - 1));
   return graph;

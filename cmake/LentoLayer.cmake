@@ -33,6 +33,7 @@ function(lento_layer name)
   add_library(lento_${name} OBJECT ${sources})
   target_include_directories(lento_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                              ${LENTO_GENERATED_DIR} ${PROJECT_BINARY_DIR}/config)
+  target_compile_definitions(lento_${name} PRIVATE LENTO_WITHOUT_METHODS)
   foreach(below IN LISTS arg_SEES)
     target_link_libraries(lento_${name} PUBLIC lento_${below})
   endforeach()

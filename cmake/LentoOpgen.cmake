@@ -22,6 +22,16 @@ set(LENTO_OPS_DIR ${PROJECT_SOURCE_DIR}/ops CACHE PATH "The op catalogue")
 file(GLOB LENTO_CATALOGUE CONFIGURE_DEPENDS ${LENTO_OPS_DIR}/*.yaml)
 # The functions that an entry's `compute` may call.
 file(GLOB LENTO_SCALAR_MATH CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/reference/scalar_*.h)
+# Files that call ops include the declarations of those they name (tools/opgen/callers.h).
+set(LENTO_CALLERS)
+set(callers)
+foreach(folder ops=src/ops autograd=src/autograd python=python/src)
+  string(REGEX REPLACE "^(.*)=(.*)$" "\\1=${PROJECT_SOURCE_DIR}/\\2" named ${folder})
+  list(APPEND callers --callers ${named})
+  string(REGEX REPLACE "^.*=" "" folder ${named})
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.cpp)
+  list(APPEND LENTO_CALLERS ${files})
+endforeach()
 if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tools/opgen)
   set(compiled)
@@ -35,9 +45,9 @@ if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   add_custom_command(
     OUTPUT ${stamp}
     BYPRODUCTS ${compiled}
-    COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet ${math}
+    COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet ${math} ${callers}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH}
+    DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH} ${LENTO_CALLERS}
     COMMENT "Generating from the op catalogue"
     VERBATIM)
   add_custom_target(lento_generate DEPENDS ${stamp})

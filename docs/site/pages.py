@@ -91,7 +91,7 @@ def header_page(header: Path, name: str) -> str:
 
 
 # What users never include by name.
-INNER_HEADERS = {"export.h", "lento.h"}
+INNER_HEADERS = {"export.h", "lento.h", "op_types.h"}
 
 
 def cpp_pages(site: Site, generated: Path) -> None:

@@ -120,7 +120,10 @@ class LENTO_API Tensor {
                std::int64_t step = 1, std::source_location site = std::source_location::current()) const;
 
   // --- ops of the catalogue as methods ---
+  // Lento's own files call the functions instead, and are compiled without these: a new method recompiles one of them.
+#ifndef LENTO_WITHOUT_METHODS
 #include <lento/tensor_methods.gen.inc>
+#endif
 
   /// For Lento's own layers.
   TensorState* state() const { return state_; }

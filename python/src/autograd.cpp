@@ -1,4 +1,5 @@
 #include "autograd.h"
+#include "python/autograd.calls.gen.h"
 
 #include "arguments.h"
 #include "errors.h"
@@ -6,7 +7,6 @@
 #include "tensor_type.h"
 
 #include <lento/autograd.h>
-#include <lento/ops.gen.h>
 #include <lento/vmap.h>
 
 #include <nanobind/stl/optional.h>

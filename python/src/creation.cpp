@@ -1,4 +1,5 @@
 #include "creation.h"
+#include "python/creation.calls.gen.h"
 
 #include "arguments.h"
 #include "convert.h"
@@ -8,7 +9,6 @@
 #include "tensor_type.h"
 
 #include <lento/error.h>
-#include <lento/ops.gen.h>
 
 #include <vector>
 

@@ -1,10 +1,9 @@
 // f"{loss:.3f}", round(x, 2) and what notebooks show. repr() and str() are in tensor_type.cpp.
 #include "arguments.h"
 #include "convert.h"
+#include "python/formatting.calls.gen.h"
 #include "source.h"
 #include "tensor_type.h"
-
-#include <lento/ops.gen.h>
 
 namespace lento::python {
 

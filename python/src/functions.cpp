@@ -1,11 +1,10 @@
 #include "functions.h"
+#include "python/functions.calls.gen.h"
 
 #include "base/source.h"
 #include "tensor_type.h"
 
 #include "python/functions.gen.h"
-
-#include <lento/ops.gen.h>
 
 #include <deque>
 #include <source_location>

@@ -4,10 +4,9 @@
 #include "changes.h"
 #include "convert.h"
 #include "creation.h"
+#include "python/operators.calls.gen.h"
 #include "source.h"
 #include "tensor_type.h"
-
-#include <lento/ops.gen.h>
 
 #include <string_view>
 

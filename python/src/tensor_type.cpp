@@ -1,4 +1,5 @@
 #include "tensor_type.h"
+#include "python/tensor_type.calls.gen.h"
 
 #include "arguments.h"
 #include "convert.h"
@@ -7,7 +8,6 @@
 #include "source.h"
 
 #include <lento/eval.h>
-#include <lento/ops.gen.h>
 #include <lento/print.h>
 
 #include "base/format.h"

@@ -1,11 +1,12 @@
 // The public functions: following, pulling back and pushing forward over a log.
 #include <lento/autograd.h>
-#include <lento/lento.h>
 
+#include "autograd/autograd.calls.gen.h"
 #include "autograd/backward.h"
 #include "autograd/cotangents.h"
 #include "autograd/rule.h"
 #include "base/fail.h"
+#include "ir/op_index_map.gen.h"
 #include "ops/compose.h"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& output
     std::vector<Tensor> grads;
     for (const Tensor& result : op->results) grads.push_back(sums.of(result));
     if (std::ranges::none_of(grads, &Tensor::defined)) continue;
-    if (op->custom == nullptr && op->op == Op::strided_slice && sums.add_slice(*op, grads[0])) continue;
+    if (op->custom == nullptr && op->op == op::strided_slice && sums.add_slice(*op, grads[0])) continue;
     RuleCall call(*op, grads);
     apply_rule(call);
     const SourceScope scope(op->source);  // as the rule's own ops: sums belong to the line whose gradients meet

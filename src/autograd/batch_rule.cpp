@@ -1,7 +1,12 @@
 #include "autograd/batch_rule.h"
+#include "autograd/batch_rule.calls.gen.h"
 
 #include "ir/attr_list.h"
-#include "ir/infer.gen.h"
+#include "ir/infer.h"
+#include "ir/infer_elementwise.h"
+#include "ir/op.h"
+#include "ir/op_gather.gen.h"
+#include "ir/op_index_map.gen.h"
 #include "ops/compose.h"
 
 #include <algorithm>
@@ -109,7 +114,7 @@ class Repeat {
   }
 
   std::vector<Tensor> shift() const {
-    const bool broadcasts = op_.op == Op::broadcast_to;
+    const bool broadcasts = op_.op == op::broadcast_to;
     const std::int64_t rank = op_.results[0].rank();
     return with([&](std::size_t i) { return broadcasts ? padded(for_all(i), rank) : for_all(i); }, shifted_attrs());
   }
@@ -126,7 +131,7 @@ class Repeat {
       if (name == "axis" || name == "axes") {
         for (std::int64_t& axis : values) ++axis;
       }
-      if (op_.op == Op::permute_dims || name == "low" || name == "high") values.insert(values.begin(), 0);
+      if (op_.op == op::permute_dims || name == "low" || name == "high") values.insert(values.begin(), 0);
       if (name == "shape") values.insert(values.begin(), size_);
       attribute.values = values;
       encode_attribute(attribute, encoded);
@@ -158,7 +163,7 @@ class Repeat {
 
   /// gather_nd(x, indices…) and scatter_nd(x, value, indices…): one index more, which counts the examples.
   std::vector<Tensor> index() const {
-    const std::size_t first = op_.op == Op::gather_nd ? 1 : 2;
+    const std::size_t first = op_.op == op::gather_nd ? 1 : 2;
     std::vector<Tensor> kept;
     for (std::size_t i = 0; i < first; ++i) kept.push_back(for_all(i));
     std::int64_t rank = 0;

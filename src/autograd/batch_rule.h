@@ -2,7 +2,7 @@
 #pragma once
 
 #include "autograd/log.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,8 @@
 #include "autograd/cotangents.h"
+#include "autograd/cotangents.calls.gen.h"
 
 #include "autograd/rule.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
 #include "ops/compose.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "autograd/log.h"
 
 #include "base/fail.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_index_map.gen.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +15,7 @@ bool differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype
 
 /// Swaps the last two axes, and leaves the others.
 bool transposes(const LoggedOp& op) {
-  if (op.custom != nullptr || op.op != Op::permute_dims) return false;
+  if (op.custom != nullptr || op.op != op::permute_dims) return false;
   const Ints axes = decode_permute_dims(op.attrs).axes;
   const std::size_t rank = axes.size();
   if (rank < 2) return false;

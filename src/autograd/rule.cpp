@@ -1,7 +1,10 @@
 #include "autograd/rule.h"
+#include "autograd/rule.calls.gen.h"
 
 #include "autograd/rules.h"
 #include "base/fail.h"
+#include "ir/op.h"
+#include "ir/op_contraction.gen.h"
 #include "ops/compose.h"
 
 namespace lento {
@@ -107,7 +110,7 @@ void apply_rule(RuleCall& call) {
   }
   // Reports and errors show the line of the op that is differentiated.
   const SourceScope scope(op.source);
-  if (op.op == Op::matrix_multiply) give_transposed(call);
+  if (op.op == op::matrix_multiply) give_transposed(call);
   rule(call);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     if (call.wants(i)) fail<ValueError>("'{}' has no derivative by its operand {}", info(op.op).name, i);

@@ -4,7 +4,7 @@
 // works).
 #pragma once
 
-#include <lento/lento.h>
+#include "autograd/rules.calls.gen.h"
 
 #include <string_view>
 #include <vector>

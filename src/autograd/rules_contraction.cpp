@@ -1,5 +1,6 @@
 // Derivatives of matrix products, windows and Fourier transforms.
 #include "autograd/rules.h"
+#include "autograd/rules_contraction.calls.gen.h"
 #include "ops/compose.h"
 
 namespace lento::rules {

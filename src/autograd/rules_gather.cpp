@@ -1,5 +1,6 @@
 // Derivatives of gathers, scatters and sorts.
 #include "autograd/rules.h"
+#include "autograd/rules_gather.calls.gen.h"
 #include "ops/compose.h"
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Derivatives of factorisations and solvers, over the last two axes. H is the conjugate transpose.
 #include "autograd/rules.h"
+#include "autograd/rules_linalg.calls.gen.h"
 #include "base/fail.h"
 #include "ops/compose.h"
 

@@ -1,5 +1,8 @@
 // Derivatives of reductions, scans and index maps.
+#include <lento/autograd.h>
+
 #include "autograd/rules.h"
+#include "autograd/rules_shape.calls.gen.h"
 #include "base/fail.h"
 #include "ops/compose.h"
 

@@ -2,6 +2,7 @@
 
 #include "autograd/backward.h"
 #include "autograd/batch_rule.h"
+#include "autograd/vmap.calls.gen.h"
 #include "base/fail.h"
 #include "ops/compose.h"
 

@@ -20,8 +20,8 @@ std::string_view variable(const char* name) {
 }
 
 /// The ops of a list such as "exp,reduce_sum".
-std::bitset<kOpCount> parse_fallback(std::string_view list, std::string_view setting) {
-  std::bitset<kOpCount> ops;
+std::bitset<kMaxOps> parse_fallback(std::string_view list, std::string_view setting) {
+  std::bitset<kMaxOps> ops;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     const std::string_view name = list.substr(0, comma);
@@ -107,10 +107,10 @@ void set_switches(const Switches* chosen) { current.store(chosen, std::memory_or
 
 std::string fallback_text(const Switches& switches) {
   std::string text;
-  for (std::size_t op = 0; op < kOpCount; ++op) {
-    if (!switches.fallback[op]) continue;
+  for (const Op op : all_ops()) {
+    if (!switches.falls_back(op)) continue;
     if (!text.empty()) text += ',';
-    text += info(static_cast<Op>(op)).name;
+    text += info(op).name;
   }
   return text;
 }

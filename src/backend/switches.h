@@ -16,7 +16,7 @@ namespace lento {
 struct Switches {
   bool fusion = true;
   CodeTier tier = CodeTier::automatic;
-  std::bitset<kOpCount> fallback;  // primitives that run on the reference backend's kernels
+  std::bitset<kMaxOps> fallback;  // primitives that run on the reference backend's kernels
 
   bool falls_back(Op op) const { return fallback[static_cast<std::size_t>(op)]; }
   friend bool operator==(const Switches&, const Switches&) = default;

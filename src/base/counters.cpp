@@ -87,12 +87,20 @@ CounterId counter_id(std::string_view name) {
   return add_counter(all, std::string(name));
 }
 
-CounterId counter_block(std::string_view prefix, std::span<const std::string_view> names) {
+CounterId reserve_counters(CounterId count) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   const auto first = static_cast<CounterId>(all.names.size());
-  for (const std::string_view name : names) add_counter(all, std::string(prefix) + std::string(name));
+  if (first + count > kMaxCounters) fail<BackendError>("there is no room for {} more counters", count);
+  all.names.resize(first + count);
   return first;
+}
+
+void name_counter(CounterId id, std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.names[id] = name;
+  all.ids.emplace(name, id);
 }
 
 std::uint64_t counter_value(std::string_view name) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,13 +13,15 @@ namespace lento {
 /// Dense index of a counter; the same name always has the same one.
 using CounterId = std::uint32_t;
 
-inline constexpr CounterId kMaxCounters = 2048;
+inline constexpr CounterId kMaxCounters = 4096;
 
 /// Finds or makes the counter of this name. Throws BackendError past kMaxCounters.
 LENTO_API CounterId counter_id(std::string_view name);
 
-/// Counters prefix + name for all of these, with consecutive ids; returns the first. The names must be new.
-CounterId counter_block(std::string_view prefix, std::span<const std::string_view> names);
+/// Makes `count` counters with consecutive ids that have no names yet; returns the first.
+CounterId reserve_counters(CounterId count);
+/// Names one of them. The name must be new.
+void name_counter(CounterId id, std::string_view name);
 
 /// One thread's values. Only its thread writes them; readers add them up, so they are relaxed atomics.
 struct CounterBlock {

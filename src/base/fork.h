@@ -17,6 +17,8 @@ enum class ForkOrder {
   notes,
   values,
   interner,
+  ops,
+  op_counters,
   counters,
   devices,
   waiting,

@@ -1,8 +1,9 @@
 #include "compiler/build_kernel.h"
 
 #include "ir/infer_elementwise.h"
-#include "ir/op.gen.h"
 #include "ir/op.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_creation.gen.h"
 
 #include <algorithm>
 #include <map>
@@ -76,7 +77,7 @@ class KernelBuilder {
 
   /// The scalar of a node that is the same number everywhere.
   std::uint32_t scalar_of(std::uint32_t node) const {
-    while (graph_.nodes[node].op != Op::full) node = graph_.operands(graph_.nodes[node])[0].index();
+    while (graph_.nodes[node].op != op::full) node = graph_.operands(graph_.nodes[node])[0].index();
     return graph_.operands(graph_.nodes[node])[0].index();
   }
 
@@ -133,7 +134,7 @@ class KernelBuilder {
       return;
     }
     Instruction instruction{.kind = Kind::compute, .op = record.op, .dtype = record.dtype};
-    if (record.op == Op::astype) instruction.kind = Kind::cast;
+    if (record.op == op::astype) instruction.kind = Kind::cast;
     if (info(record.op).family == Family::reduction) instruction.kind = Kind::reduce;
     instruction.input_count = static_cast<std::uint8_t>(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -1,9 +1,13 @@
 #include "compiler/fuse.h"
 
-#include "ir/attrs.gen.h"
+#include "ir/attrs_reduction.gen.h"
 #include "ir/infer_elementwise.h"
-#include "ir/op.gen.h"
 #include "ir/op.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_contraction.gen.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_gather.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 
@@ -12,17 +16,17 @@ namespace lento {
 namespace {
 
 bool is_reduction(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_max || op == Op::reduce_min ||
-         op == Op::reduce_any || op == Op::reduce_all || op == Op::arg_max || op == Op::arg_min;
+  return op == op::reduce_sum || op == op::reduce_prod || op == op::reduce_max || op == op::reduce_min ||
+         op == op::reduce_any || op == op::reduce_all || op == op::arg_max || op == op::arg_min;
 }
 
 /// Axes and keepdims of any of the reductions; the attributes of all but arg_max and arg_min have one form.
 ReduceSumAttrs reduction_attrs(const Record& node) {
-  if (node.op == Op::arg_max) {
+  if (node.op == op::arg_max) {
     const auto attrs = decode_arg_max(node.attrs);
     return {Ints{attrs.axis}, attrs.keepdims};
   }
-  if (node.op == Op::arg_min) {
+  if (node.op == op::arg_min) {
     const auto attrs = decode_arg_min(node.attrs);
     return {Ints{attrs.axis}, attrs.keepdims};
   }
@@ -191,7 +195,7 @@ class Fuser {
 
   void place(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
-    if (record.op == Op::result) {
+    if (record.op == op::result) {
       result_.roles[node] = Role::result;
       result_.stored[node] = 1;
       return;
@@ -201,8 +205,8 @@ class Fuser {
       return;
     }
     if (is_view_op(record.op) && place_view(node)) return;
-    if (record.op == Op::take_axis && place_picked(node)) return;
-    if (record.op == Op::full && ability_.holds(record.dtype)) {
+    if (record.op == op::take_axis && place_picked(node)) return;
+    if (record.op == op::full && ability_.holds(record.dtype)) {
       result_.roles[node] = Role::number;
       return;
     }
@@ -248,7 +252,7 @@ class Fuser {
   }
 
   bool computes(const Record& record) const {
-    if (record.op == Op::astype) {
+    if (record.op == op::astype) {
       return ability_.casts(graph_.meta_of(graph_.operands(record)[0]).dtype, record.dtype);
     }
     const OpInfo& op = info(record.op);
@@ -411,7 +415,7 @@ class Fuser {
 
 }  // namespace
 
-bool takes_views(Op op) { return op == Op::matrix_multiply; }
+bool takes_views(Op op) { return op == op::matrix_multiply; }
 
 Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options) {
   return Fuser(graph, ability, options).run();

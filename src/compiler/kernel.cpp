@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 #include <span>
@@ -93,7 +94,7 @@ class Verifier {
     const Instruction& i = current();
     // The text of an instruction is only safe to print once its op is one.
     if (i.kind == Kind::compute || i.kind == Kind::reduce) {
-      if (static_cast<std::size_t>(i.op) >= kOpCount) fail<BackendError>("kernel: instruction {} has no such op", at_);
+      if (!is_op(i.op)) fail<BackendError>("kernel: instruction {} has no such op", at_);
     }
     if (i.input_count > std::size(i.inputs)) {
       fail<BackendError>("kernel: instruction {} has {} inputs", at_, static_cast<int>(i.input_count));
@@ -156,18 +157,18 @@ class Verifier {
     check(i.input_count == 1, "a reduction has one input");
     check(rows_[i.inputs[0]] == 0, "the input is a row value");
     switch (i.op) {
-      case Op::reduce_sum:
-      case Op::reduce_prod:
-      case Op::reduce_max:
-      case Op::reduce_min:
+      case op::reduce_sum:
+      case op::reduce_prod:
+      case op::reduce_max:
+      case op::reduce_min:
         check(i.dtype == dtype_of_input(0), "the result has another dtype");
         break;
-      case Op::reduce_any:
-      case Op::reduce_all:
+      case op::reduce_any:
+      case op::reduce_all:
         check(i.dtype == DType::bool_, "the result is bool");
         break;
-      case Op::arg_max:
-      case Op::arg_min:
+      case op::arg_max:
+      case op::arg_min:
         check(i.dtype == DType::int64, "the result is int64");
         break;
       default:

@@ -26,7 +26,7 @@
 #include <lento/dtype.h>
 #include <lento/scalar.h>
 
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -72,7 +72,7 @@ struct Instruction {
     number,   // number `index` of the arguments, given in this dtype
     compute,  // elementwise primitive `op` of the inputs, with the rules of the graph: inputs have the dtype computed
               // in
-    cast,     // inputs[0] converted to `dtype`, as Op::cast does
+    cast,     // inputs[0] converted to `dtype`, as op::astype does
     reduce,   // inputs[0], an element value, combined over the reduced dimension by `op`
     store,    // inputs[0] into operand `index`
   };

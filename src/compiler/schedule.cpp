@@ -4,7 +4,6 @@
 #include "compiler/build_kernel.h"
 #include "compiler/chains.h"
 #include "compiler/place_values.h"
-#include "ir/op.gen.h"
 #include "ir/op.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "compiler/view.h"
 
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_gather.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_index_map.gen.h"
 
 namespace lento {
 
@@ -96,7 +97,7 @@ View whole(OperandRef base, const Shape& shape) {
 }
 
 bool is_view_op(Op op) {
-  return op == Op::permute_dims || op == Op::broadcast_to || op == Op::strided_slice || op == Op::reshape;
+  return op == op::permute_dims || op == op::broadcast_to || op == op::strided_slice || op == op::reshape;
 }
 
 std::optional<View> apply(const Graph& graph, const Record& map, const View& view) {
@@ -104,7 +105,7 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
   const Shape from = graph.meta_of(graph.operands(map)[0]).shape;
   const Shape& to = shape_of(map.shape);
   switch (map.op) {
-    case Op::permute_dims: {
+    case op::permute_dims: {
       const PermuteDimsAttrs attrs = decode_permute_dims(map.attrs);
       View result = view;
       for (std::size_t d = 0; d < attrs.axes.size(); ++d) {
@@ -112,11 +113,11 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
       }
       return result;
     }
-    case Op::broadcast_to:
+    case op::broadcast_to:
       return View{view.base, broadcast_strides(view, from, to), view.starts, {}};
-    case Op::strided_slice:
+    case op::strided_slice:
       return sliced(graph, map, view, from);
-    case Op::reshape: {
+    case op::reshape: {
       std::optional<Ints> strides = reshaped_strides(from, view.strides, to);
       if (!strides) return std::nullopt;
       return View{view.base, *std::move(strides), view.starts, {}};

@@ -13,7 +13,7 @@
 #include "executor/save_graphs.h"
 #include "executor/syncs.h"
 #include "executor/workers.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 #include "ir/tape.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
@@ -48,7 +48,7 @@ Selection select(const Tape& tape, std::vector<std::uint8_t> roots) {
   for (std::uint32_t i = 0; i < tape.size(); ++i) {
     const Record& record = tape.record(i);
     // An op computes all its results at once: take those that are wanted later with it.
-    if (record.op == Op::result && selection.live[i] != 0 && need[record.operands[0].index()] != 0) need[i] = 1;
+    if (record.op == op::result && selection.live[i] != 0 && need[record.operands[0].index()] != 0) need[i] = 1;
   }
   std::vector<std::uint8_t> wanted(tape.size());
   for (std::uint32_t i = 0; i < tape.size(); ++i) {

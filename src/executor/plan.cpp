@@ -1,7 +1,11 @@
 #include "executor/plan.h"
 
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_contraction.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_contraction.gen.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_random.gen.h"
 
 #include <xxhash.h>
 
@@ -56,24 +60,24 @@ class Pattern {
   /// Attributes but for those that are extents of the operands or the result.
   void add_attrs(const Record& node) {
     switch (node.op) {
-      case Op::full:
-      case Op::reshape:
-      case Op::broadcast_to:
-      case Op::random_bits:
-      case Op::iota:
+      case op::full:
+      case op::reshape:
+      case op::broadcast_to:
+      case op::random_bits:
+      case op::iota:
         return;
-      case Op::strided_slice: {
+      case op::strided_slice: {
         const StridedSliceAttrs attrs = decode_strided_slice(node.attrs);
         add(attrs.axes);
         add(attrs.steps);
         return;
       }
-      case Op::convolution_input_grad: {
+      case op::convolution_input_grad: {
         ConvolutionInputGradAttrs attrs = decode_convolution_input_grad(node.attrs);
         attrs.input_size = {};
         return add(static_cast<std::uint64_t>(intern(attrs)));
       }
-      case Op::convolution_weight_grad: {
+      case op::convolution_weight_grad: {
         ConvolutionWeightGradAttrs attrs = decode_convolution_weight_grad(node.attrs);
         attrs.kernel_size = {};
         return add(static_cast<std::uint64_t>(intern(attrs)));

@@ -1,5 +1,5 @@
 // Interned attributes: the structural arguments of a record (axes, sizes, modes) as a flat list of integers.
-// The generated ir/attrs.gen.h gives each op a struct with named members on top of this.
+// The generated ir/attrs_<family>.gen.h give each op a struct with named members on top of this.
 #pragma once
 
 #include <lento/export.h>

@@ -1,14 +1,13 @@
 #include "ir/graph.h"
 
-#include "ir/op.gen.h"
-
+#include "ir/op_number.h"
 #include "ir/print.h"
 
 namespace lento {
 
 std::uint32_t Graph::result_count(std::uint32_t node) const {
   std::uint32_t count = 1;
-  while (node + count < nodes.size() && nodes[node + count].op == Op::result &&
+  while (node + count < nodes.size() && nodes[node + count].op == op::result &&
          nodes[node + count].operands[0].index() == node) {
     ++count;
   }

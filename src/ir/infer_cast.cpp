@@ -1,5 +1,7 @@
 // Shapes and dtypes of the casts.
 #include "base/fail.h"
+#include "ir/attrs_cast.gen.h"
+#include "ir/infer_cast.gen.h"
 #include "ir/infer_common.h"
 
 namespace lento {

@@ -2,7 +2,9 @@
 // the user's line are added by fail().
 #pragma once
 
-#include "ir/infer.gen.h"
+#include <lento/ints.h>
+
+#include "ir/shape_table.h"
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,7 @@
 // Shapes and dtypes of matrix products and convolutions.
 #include "base/fail.h"
+#include "ir/attrs_contraction.gen.h"
+#include "ir/infer_contraction.gen.h"
 #include "ir/infer_sliding.h"
 
 namespace lento {

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the creation primitives.
 #include "base/fail.h"
+#include "ir/attrs_creation.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_creation.gen.h"
 
 namespace lento {
 

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the Fourier transforms.
 #include "base/fail.h"
+#include "ir/attrs_fft.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_fft.gen.h"
 
 namespace lento {
 

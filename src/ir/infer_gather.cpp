@@ -1,6 +1,8 @@
 // Shapes and dtypes of the gathers.
 #include "base/fail.h"
+#include "ir/attrs_gather.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_gather.gen.h"
 #include "ir/infer_indices.h"
 
 #include <utility>

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the index maps.
 #include "base/fail.h"
+#include "ir/attrs_index_map.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_index_map.gen.h"
 
 #include <algorithm>
 #include <utility>

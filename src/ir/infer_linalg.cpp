@@ -1,6 +1,8 @@
 // Shapes and dtypes of the factorisations and solvers.
 #include "base/fail.h"
+#include "ir/attrs_linalg.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_linalg.gen.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,8 @@
 // Shape and dtype of random bits.
 #include "base/fail.h"
+#include "ir/attrs_random.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_random.gen.h"
 
 namespace lento {
 

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the reductions.
 #include "base/fail.h"
+#include "ir/attrs_reduction.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_reduction.gen.h"
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 // Shapes and dtypes of the scans: those of the operand.
+#include "ir/attrs_scan.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_scan.gen.h"
 
 namespace lento {
 

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the scatters: those of the tensor that is updated.
 #include "base/fail.h"
+#include "ir/attrs_scatter.gen.h"
 #include "ir/infer_indices.h"
+#include "ir/infer_scatter.gen.h"
 
 namespace lento {
 

@@ -1,6 +1,8 @@
 // Shapes and dtypes of sorting and searching.
 #include "base/fail.h"
+#include "ir/attrs_sort.gen.h"
 #include "ir/infer_common.h"
+#include "ir/infer_sort.gen.h"
 
 #include <array>
 

@@ -1,6 +1,8 @@
 // Shapes and dtypes of the sliding windows.
 #include "base/fail.h"
+#include "ir/attrs_window.gen.h"
 #include "ir/infer_sliding.h"
+#include "ir/infer_window.gen.h"
 
 namespace lento {
 

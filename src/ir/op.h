@@ -1,39 +1,24 @@
 // What is known of each primitive, as data: for printers, the parser, the verifier and whoever walks records without
-// knowing the ops. The table itself is generated (ir/op_table.gen.cpp) from the catalogue.
+// knowing the ops. The descriptors of the catalogue's ops are generated (ir/op_table.gen.cpp); others can be added
+// while the program runs.
 #pragma once
 
 #include <lento/export.h>
 
-#include "ir/op.gen.h"
+#include "ir/attrs.h"
+#include "ir/op_number.h"
+#include "ir/shape_table.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace lento {
 
 struct ElementwiseRule;  // ir/infer_elementwise.h
-
-/// The kind of computation, which decides how an op may be scheduled.
-enum class Family : std::uint8_t {
-  bookkeeping,  // Op::leaf, Op::result
-  elementwise,
-  creation,
-  cast,
-  reduction,
-  scan,
-  index_map,
-  gather,
-  scatter,
-  sort,
-  contraction,
-  window,
-  linalg,
-  fft,
-  random,
-};
 
 /// How a record holds an argument. The first five are operands, in the order of the arguments; a list takes what the
 /// others leave, and an op has at most one. The rest are attributes, encoded one after the other as described; an
@@ -63,20 +48,38 @@ struct ArgInfo {
   std::span<const std::string_view> choices = {};
 };
 
+/// Infers the results of a record from its tensor operands; numbers are left out. `results` has one element per result
+/// and comes in as recorded. Returns the attributes as they are recorded: axes counted from the front, no lengths left
+/// to be computed. Throws when the operands do not fit.
+using InferNode = AttrsId (*)(std::span<const Meta> operands, AttrsId attrs, std::span<Meta> results);
+
 struct OpInfo {
   std::string_view name;
   Family family = Family::bookkeeping;
   std::uint8_t result_count = 1;
   std::span<const ArgInfo> args = {};
   const ElementwiseRule* rule = nullptr;  // of elementwise ops
+  InferNode infer = nullptr;              // of all others, except bookkeeping
 
   bool elementwise() const { return rule != nullptr; }
 };
 
+/// The descriptor of an op. `op` must be one: see is_op.
 LENTO_API const OpInfo& info(Op op);
+
+/// True when this number is an op's.
+LENTO_API bool is_op(Op op);
+
+/// Every op there is now, in the order of their numbers; op::leaf and op::result are the first two.
+LENTO_API std::vector<Op> all_ops();
 
 /// The op of this name, or nothing.
 LENTO_API std::optional<Op> find_op(std::string_view name);
+
+/// Adds an op that the catalogue does not have and returns its number. What `op` refers to must live as long as the
+/// process. Throws ValueError when the name is taken, when there is neither a rule nor a way to infer its results, or
+/// when there is no number left. Safe while other threads record and compile.
+LENTO_API Op add_op(const OpInfo& op);
 
 /// Ops whose result is their first operand with some elements replaced: they may happen in its memory.
 LENTO_API bool updates_first_operand(Op op);

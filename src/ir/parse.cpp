@@ -7,6 +7,7 @@
 #include "ir/lexer.h"
 #include "ir/nearest_word.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 #include "ir/verify.h"
 
 #include <algorithm>
@@ -28,7 +29,9 @@ constexpr std::ptrdiff_t kMaxScopeDepth = 64;
 
 std::vector<std::string_view> op_names() {
   std::vector<std::string_view> names;
-  for (std::size_t i = 1; i < kOpCount; ++i) names.push_back(info(static_cast<Op>(i)).name);
+  for (const Op op : all_ops()) {
+    if (op != op::leaf) names.push_back(info(op).name);
+  }
   return names;
 }
 
@@ -179,7 +182,7 @@ void Parser::operands_and_attributes(Op op) {
     if (lexer_.peek().kind != Token::Kind::word) lexer_.fail_expected("an operand or an attribute");
     const Token word = lexer_.take();
     lexer_.expect('=', "and the value of the attribute");
-    if (op == Op::result && word.text == "index") {
+    if (op == op::result && word.text == "index") {
       const std::size_t offset = lexer_.peek().offset;
       const std::int64_t index = int_value("the index of the result");
       if (index < 1 || index > 255) lexer_.fail_at(offset, "the index of a result is from 1 to 255");
@@ -323,7 +326,7 @@ ScopeId Parser::scope(const Token& token) {
 Op Parser::op_name() {
   if (lexer_.peek().kind != Token::Kind::word) lexer_.fail_expected("the name of an op");
   const Token word = lexer_.take();
-  if (const std::optional<Op> op = find_op(word.text); op && *op != Op::leaf) return *op;
+  if (const std::optional<Op> op = find_op(word.text); op && *op != op::leaf) return *op;
   lexer_.fail_at(word.offset,
                  fmt::format("unknown op '{}'{}", word.text.substr(0, 40), did_you_mean(word.text, op_names())));
 }

@@ -1,6 +1,7 @@
 // The graph as one JSON object; docs/ir.md describes its fields.
 #include "base/format.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 #include "ir/print.h"
 
 #include <bit>
@@ -79,7 +80,7 @@ void append_node_object(std::string& out, const Graph& graph, std::uint32_t node
   }
   out += R"(], "attributes": {)";
   first = true;
-  if (record.op == Op::result) fmt::format_to(std::back_inserter(out), R"("index": {})", record.result_index);
+  if (record.op == op::result) fmt::format_to(std::back_inserter(out), R"("index": {})", record.result_index);
   for (const Attribute& attribute : attributes_of(record)) {
     if (!first) out += ", ";
     first = false;

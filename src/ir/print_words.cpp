@@ -1,6 +1,7 @@
 // The words that all printers share.
 #include "base/format.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 #include "ir/print.h"
 
 #include <bit>
@@ -117,7 +118,7 @@ void append_call(std::string& out, const Graph& graph, const Record& record, boo
       append_operand(out, operand);
     }
   }
-  if (record.op == Op::result) fmt::format_to(std::back_inserter(out), ", index={}", record.result_index);
+  if (record.op == op::result) fmt::format_to(std::back_inserter(out), ", index={}", record.result_index);
   for (const Attribute& attribute : attributes_of(record)) {
     out += std::exchange(separator, ", ");
     out.append(attribute.arg->name).append("=");

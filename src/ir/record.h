@@ -5,14 +5,13 @@
 #include <lento/scalar.h>
 
 #include "ir/attrs.h"
+#include "ir/op_number.h"
 #include "ir/shape_table.h"
 
 #include <cstdint>
 #include <type_traits>
 
 namespace lento {
-
-enum class Op : std::uint16_t;  // generated: ir/op.gen.h
 
 /// An operand: an earlier record, a leaf (a buffer) or a number, by index in the owner's column of that kind.
 struct OperandRef {
@@ -33,13 +32,13 @@ struct Record {
   static constexpr std::uint8_t kInlineOperands = 3;
   static constexpr std::uint8_t kOperandList = 255;  // operands[0].bits = offset, operands[1].bits = count in the list
 
-  Op op;                           // what is computed; Op::leaf once it has been, Op::result for a further result
+  Op op;                           // what is computed; op::leaf once it has been, op::result for a further result
   DType dtype;                     // of the result
   std::uint8_t operand_count = 0;  // 0 to 3 inline, or kOperandList
   ShapeId shape{};                 // of the result
   AttrsId attrs{};                 // structural arguments
   OperandRef operands[3] = {};     // unused ones are zero
-  std::uint32_t result_index = 0;  // Op::result: which further result (1, 2, …) of operands[0]
+  std::uint32_t result_index = 0;  // op::result: which further result (1, 2, …) of operands[0]
   std::uint32_t padding = 0;       // always zero: records are compared as bytes
 };
 static_assert(sizeof(Record) == 32);

@@ -3,9 +3,11 @@
 
 #include "base/fail.h"
 #include "ir/attr_list.h"
-#include "ir/infer.gen.h"
+#include "ir/infer.h"
 #include "ir/infer_common.h"
+#include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 
 #include <utility>
 
@@ -68,18 +70,17 @@ std::string NodeVerifier::broken_rule(std::uint32_t node) {
   const Record& record = graph_.nodes[node];
   if (std::string rule = check_form(record); !rule.empty()) return rule;
   if (std::string rule = check_operands(record, node); !rule.empty()) return rule;
-  if (record.op == Op::result) return check_result(record, node);
+  if (record.op == op::result) return check_result(record, node);
   if (std::string rule = check_kinds(record); !rule.empty()) return rule;
   return check_types(record);
 }
 
 std::string NodeVerifier::check_form(const Record& record) {
-  if (static_cast<std::size_t>(record.op) >= kOpCount)
-    return fmt::format("{} is not an op", static_cast<int>(record.op));
-  if (record.op == Op::leaf) return "a leaf is an input of the graph, not a node";
+  if (!is_op(record.op)) return fmt::format("{} is not an op", static_cast<int>(record.op));
+  if (record.op == op::leaf) return "a leaf is an input of the graph, not a node";
   if (std::string rule = broken_type_rule(record.dtype, record.shape); !rule.empty()) return rule;
   if (record.padding != 0) return "the padding is not zero";
-  if (record.op != Op::result && record.result_index != 0) return "only a result has a result index";
+  if (record.op != op::result && record.result_index != 0) return "only a result has a result index";
   if (!split_attributes(record.op, attrs_of(record.attrs), attributes_)) {
     return fmt::format("the attributes are not those of {}", info(record.op).name);
   }
@@ -196,12 +197,12 @@ std::string NodeVerifier::check_result(const Record& record, std::uint32_t node)
   const std::uint32_t producer = given[0].index();
   const Record& op_record = graph_.nodes[producer];
   const OpInfo& op = info(op_record.op);
-  if (op_record.op == Op::result) return "a result belongs to an op, not to another result";
+  if (op_record.op == op::result) return "a result belongs to an op, not to another result";
   if (record.result_index == 0 || record.result_index >= op.result_count) {
     return fmt::format("{} has no result {}: it has {}", op.name, record.result_index, op.result_count);
   }
   const Record& before = graph_.nodes[node - 1];
-  const bool follows = node - 1 == producer || (before.op == Op::result && before.operands[0] == given[0] &&
+  const bool follows = node - 1 == producer || (before.op == op::result && before.operands[0] == given[0] &&
                                                 before.result_index < record.result_index);
   if (!follows) return "results follow their op directly, in order";
   try {

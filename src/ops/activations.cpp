@@ -2,7 +2,7 @@
 #include <lento/autograd.h>
 
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/activations.calls.gen.h"
 #include "ops/neural_common.h"
 
 #include <numbers>

@@ -1,7 +1,7 @@
 // Adaptive pooling (ops/pooling.yaml): window i of n over a length m goes from floor(i m / n) to ceil((i + 1) m / n).
 // One axis at a time: the elements of each window are gathered side by side, padded to the longest window, and reduced.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/adaptive_pooling.calls.gen.h"
 #include "ops/neural_common.h"
 
 #include <limits>

@@ -1,6 +1,6 @@
 // Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/class_losses.calls.gen.h"
 #include "ops/from_zero.h"
 #include "ops/neural_common.h"
 

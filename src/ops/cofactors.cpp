@@ -1,5 +1,6 @@
 // Cofactors of matrices that may be singular, and their derivatives (cofactors.h).
 #include "ops/cofactors.h"
+#include "ops/cofactors.calls.gen.h"
 
 #include <lento/autograd.h>
 

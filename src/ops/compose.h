@@ -5,9 +5,7 @@
 // of their own.
 #pragma once
 
-#include <lento/lento.h>
-
-#include "ops/composites.gen.h"
+#include "ops/compose.calls.gen.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 // Linear maps and convolutions (ops/convolution.yaml): checks, unbatched inputs, padding rules and bias around the
 // primitives matrix_multiply, convolution and convolution_input_grad.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/convolution.calls.gen.h"
 #include "ops/neural_common.h"
 
 namespace lento::composite {

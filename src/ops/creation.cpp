@@ -2,6 +2,7 @@
 // shows.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/creation.calls.gen.h"
 
 #include <algorithm>
 #include <cmath>

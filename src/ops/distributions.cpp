@@ -1,6 +1,7 @@
 // Quantiles, histograms and counts (ops/statistics.yaml).
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/distributions.calls.gen.h"
 
 #include <algorithm>
 #include <cmath>

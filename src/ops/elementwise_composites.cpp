@@ -1,6 +1,7 @@
 // Elementwise composites that are more than one expression (ops/elementwise_composites.yaml).
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/elementwise_composites.calls.gen.h"
 
 #include <limits>
 #include <numbers>

@@ -2,7 +2,7 @@
 #include <lento/autograd.h>
 
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/embedding.calls.gen.h"
 #include "ops/from_zero.h"
 #include "ops/neural_common.h"
 

@@ -1,9 +1,8 @@
 // Classes and rows are numbered from 0 on: a number below 0 is an error there, and does not count from the end.
 #pragma once
 
-#include <lento/lento.h>
-
 #include "base/from_zero.h"
+#include "ops/from_zero.calls.gen.h"
 
 namespace lento::composite {
 

@@ -1,8 +1,8 @@
 // What decides about derivatives while a function runs. The derivatives themselves are taken in src/autograd.
 #include <lento/autograd.h>
-#include <lento/ops.gen.h>
 
 #include "ops/compose.h"
+#include "ops/gradient.calls.gen.h"
 #include "tensor/watch.h"
 
 namespace lento {

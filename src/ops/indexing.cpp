@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "ops/compose.h"
 #include "ops/from_zero.h"
+#include "ops/indexing.calls.gen.h"
 
 #include <algorithm>
 

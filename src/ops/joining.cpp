@@ -1,6 +1,7 @@
 // Joining tensors and taking them apart (ops/manipulation.yaml).
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/joining.calls.gen.h"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "ops/cofactors.h"
 #include "ops/compose.h"
+#include "ops/linalg.calls.gen.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Losses of one element at a time and of pairs of vectors (ops/losses.yaml). Those with classes are in
 // class_losses.cpp.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
+#include "ops/losses.calls.gen.h"
 #include "ops/neural_common.h"
 
 #include <cmath>

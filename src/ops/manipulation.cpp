@@ -2,6 +2,7 @@
 // joining.cpp and windows.cpp.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/manipulation.calls.gen.h"
 
 #include <algorithm>
 

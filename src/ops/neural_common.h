@@ -2,7 +2,7 @@
 // arguments of convolutions and poolings, and the reduction of losses.
 #pragma once
 
-#include <lento/lento.h>
+#include "ops/neural_common.calls.gen.h"
 
 #include <string_view>
 

@@ -1,8 +1,8 @@
 // Normalisation and distances (ops/normalization.yaml). Statistics are computed in float32 at least, in two passes: the
 // mean first, then the mean square of what is left, which does not cancel.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/normalization.calls.gen.h"
 
 namespace lento::composite {
 

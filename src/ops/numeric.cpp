@@ -1,6 +1,7 @@
 // Everyday numerics of NumPy (ops/numeric.yaml): differences, interpolation, polynomials, convolution of vectors.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/numeric.calls.gen.h"
 
 #include <algorithm>
 #include <complex>

@@ -1,8 +1,8 @@
 // The operators of Tensor and Subscript: a thin layer over the named ops.
-#include <lento/ops.gen.h>
 #include <lento/tensor.h>
 
 #include "base/fail.h"
+#include "ops/operators.calls.gen.h"
 #include "tensor/record.h"
 
 #include <vector>

@@ -1,8 +1,8 @@
 // Pooling (ops/pooling.yaml) over the primitives max_window and sum_window: output lengths, ceil_mode, divisors.
 // Adaptive pooling, whose windows differ in length, is in adaptive_pooling.cpp.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/pooling.calls.gen.h"
 
 #include <cmath>
 

@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "ops/compose.h"
 #include "ops/neural_common.h"
+#include "ops/products.calls.gen.h"
 
 #include <algorithm>
 #include <charconv>

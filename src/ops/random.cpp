@@ -1,8 +1,8 @@
 // Continuous distributions (ops/random.yaml), each a transformation of uniform numbers. Choices and integers are in
 // random_choice.cpp.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/random.calls.gen.h"
 #include "ops/random_common.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Random integers, permutations and choices (ops/random.yaml).
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/random_choice.calls.gen.h"
 #include "ops/random_common.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Random bits as numbers: what the distributions of ops/random.yaml are made of.
 #pragma once
 
-#include <lento/lento.h>
+#include "ops/random_common.calls.gen.h"
 
 #include <initializer_list>
 #include <optional>

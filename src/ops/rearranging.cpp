@@ -1,7 +1,7 @@
 // Rearranging images: pixel and channel shuffles, unfold (im2col) and fold (ops/upsampling.yaml).
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/rearranging.calls.gen.h"
 
 #include <limits>
 

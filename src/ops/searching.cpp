@@ -2,6 +2,7 @@
 // is lazy.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/searching.calls.gen.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // there are is the one number that is evaluated.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/sets.calls.gen.h"
 
 namespace lento::composite {
 

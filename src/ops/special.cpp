@@ -1,7 +1,7 @@
 // Special functions (ops/special.yaml) from elementwise primitives.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/special.calls.gen.h"
 
 #include <cmath>
 #include <limits>

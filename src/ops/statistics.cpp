@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "ops/compose.h"
 #include "ops/neural_common.h"
+#include "ops/statistics.calls.gen.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/source.h"
 #include "ops/compose.h"
+#include "ops/subscript.calls.gen.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Resizing of images by interpolation (ops/upsampling.yaml), one spatial axis after the other. Positions come from
 // index arithmetic on iotas, so that nothing is uploaded and a changing scale factor of the same sizes is an argument.
 #include "base/fail.h"
-#include "ops/composites.gen.h"
 #include "ops/neural_common.h"
+#include "ops/upsampling.calls.gen.h"
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // Utilities (ops/utility.yaml) that are more than one expression.
 #include "base/fail.h"
 #include "ops/compose.h"
+#include "ops/utility.calls.gen.h"
 
 namespace lento::composite {
 

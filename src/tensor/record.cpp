@@ -2,7 +2,8 @@
 
 #include "base/counters.h"
 #include "base/fail.h"
-#include "ir/op.gen.h"
+#include "ir/op_counters.h"
+#include "ir/op_number.h"
 #include "tensor/append.h"
 #include "tensor/tapes.h"
 #include "tensor/watch.h"
@@ -14,12 +15,6 @@ namespace lento {
 namespace {
 
 Evaluator evaluator{};
-
-CounterId register_op_counters() {
-  std::vector<std::string_view> names;
-  for (std::uint16_t op = 0; op < static_cast<std::uint16_t>(Op::count); ++op) names.push_back(info(Op{op}).name);
-  return counter_block("op.", names);
-}
 
 /// The tensor among these that cannot be an operand as it stands: pending in another thread's tape, or failed.
 TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> operands) {
@@ -63,7 +58,7 @@ OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
   return tensor_ref(tape, operand.state());
 }
 
-/// Appends the op's record and Op::result records for its further results; all get handles.
+/// Appends the op's record and op::result records for its further results; all get handles.
 void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
                     AttrsId attrs, std::span<Tensor> results) {
   Tape& tape = tape_for(device);
@@ -91,7 +86,7 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
         for (std::size_t i = 1; i < metas.size(); ++i) {
           Record& further = tape.next();
           further = {
-              .op = Op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
+              .op = op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
           further.operands[0] = head_ref;
           further.result_index = static_cast<std::uint32_t>(i);
           results[i] = commit_with_handle(tape, further, source);
@@ -120,7 +115,7 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
 
 }  // namespace
 
-const CounterId kFirstOpCounter = register_op_counters();
+const CounterId kFirstOpCounter = make_op_counters("op.");
 std::atomic<std::uint32_t> pending_limit{100'000};
 
 void trim(Tape& tape) { evaluator.trim(tape); }

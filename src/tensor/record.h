@@ -56,7 +56,7 @@ inline Tensor record_on(Device device, Op op, const Meta& meta, std::initializer
                         AttrsId attrs = {}) {
   return record_on(device, op, meta, std::span(operands.begin(), operands.size()), attrs);
 }
-/// An op with several results: the op's record is the first, Op::result records follow it.
+/// An op with several results: the op's record is the first, op::result records follow it.
 std::vector<Tensor> record_multi(Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
                                  AttrsId attrs = {});
 

@@ -1,8 +1,10 @@
 // Elementwise ops: numbers are weak, operands are cast to a common dtype, shapes broadcast (clause T3). The common case
 // of equal dtypes and shapes on one device goes straight to the tape.
 #include "base/fail.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_cast.gen.h"
+#include "ir/infer_elementwise.h"
+#include "ir/op.h"
+#include "ir/op_cast.gen.h"
 #include "tensor/append.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
@@ -253,7 +255,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   }
   AstypeAttrs attrs{};
   attrs.dtype = dtype;
-  return record(Op::astype, {dtype, x.shape()}, {x}, intern(attrs));
+  return record(op::astype, {dtype, x.shape()}, {x}, intern(attrs));
 }
 
 Tensor cast_to_float(const Tensor& x) {

@@ -2,6 +2,8 @@
 #include "compiler/kernel.h"
 
 #include "compiler/softmax_kernel.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_index_map.gen.h"
 
 #include <lento/error.h>
 
@@ -84,18 +86,18 @@ TEST(Kernel, TheVerifierNamesTheInstructionAndTheRule) {
       {"%2 = subtract(%0, %5) : float32`: an input is not", [](Kernel& k) { k.body[2].inputs[1] = 5; }},
       {"%2 = subtract(%0, %2) : float32`: an input is not", [](Kernel& k) { k.body[2].inputs[1] = 2; }},
       {"instruction 2 has 4 inputs", [](Kernel& k) { k.body[2].input_count = 4; }},
-      {"instruction 3 has no such op", [](Kernel& k) { k.body[3].op = Op::count; }},
+      {"instruction 3 has no such op", [](Kernel& k) { k.body[3].op = static_cast<Op>(kMaxOps - 1); }},
       {"load $7 : float32`: there is no such operand", [](Kernel& k) { k.body[0].index = 7; }},
       {"its dtype is not the operand's", [](Kernel& k) { k.operands[0].dtype = DType::float64; }},
       {"there is no such number", [](Kernel& k) { k.body[0] = {Kind::number, {}, kFloat, 0, 0, {}}; }},
-      {"the op is not elementwise", [](Kernel& k) { k.body[3].op = Op::reshape; }},
-      {"another number of inputs", [](Kernel& k) { k.body[2].op = Op::exp; }},
-      {"the op's result has another dtype", [](Kernel& k) { k.body[2].op = Op::less; }},
-      {"does not compute in this dtype", [](Kernel& k) { k.body[2].op = Op::bitwise_and; }},
+      {"the op is not elementwise", [](Kernel& k) { k.body[3].op = op::reshape; }},
+      {"another number of inputs", [](Kernel& k) { k.body[2].op = op::exp; }},
+      {"the op's result has another dtype", [](Kernel& k) { k.body[2].op = op::less; }},
+      {"does not compute in this dtype", [](Kernel& k) { k.body[2].op = op::bitwise_and; }},
       {"inputs have different dtypes", [](Kernel& k) { k.body[1] = {Kind::cast, {}, DType::float64, 1, 0, {0}}; }},
       {"a map reduces nothing", [](Kernel& k) { k.form = LoopForm::map; }},
       {"the input is a row value", [](Kernel& k) { k.body[4].inputs[0] = 1; }},
-      {"the op is not a reduction", [](Kernel& k) { k.body[4].op = Op::exp; }},
+      {"the op is not a reduction", [](Kernel& k) { k.body[4].op = op::exp; }},
       {"reduce_sum(%3) : float64`: the result has another dtype", [](Kernel& k) { k.body[4].dtype = DType::float64; }},
       {"the operand is not an output", [](Kernel& k) { k.body[6].index = 0; }},
       {"a row value is stored into an operand that moves", [](Kernel& k) { k.body[6].inputs[0] = 4; }},
@@ -134,7 +136,7 @@ TEST(Kernel, WhatDecidesTheCodeIsInTheHash) {
       [](Kernel& k) { k.operands[0].output = true; },
       [](Kernel& k) { k.operands[0].picked_by = 1; },
       [](Kernel& k) { k.numbers.push_back(kFloat); },
-      [](Kernel& k) { k.body[3].op = Op::log; },
+      [](Kernel& k) { k.body[3].op = op::log; },
       [](Kernel& k) { k.body[3].kind = Kind::cast; },
       [](Kernel& k) { k.body[3].dtype = DType::float64; },
       [](Kernel& k) { k.body[3].inputs[0] = 1; },

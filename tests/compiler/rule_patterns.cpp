@@ -3,8 +3,13 @@
 #include <lento/half.h>
 
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_cast.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/attrs_reduction.gen.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <bit>
 #include <complex>
@@ -33,7 +38,7 @@ OperandRef same(Maker& m, DType d) {
 
 template <Op op>
 OperandRef not_of(Maker& m, DType d) {
-  return m.node(Op::logical_not, {m.node(op, {m.input(d, kShape), m.input(d, kShape)})});
+  return m.node(op::logical_not, {m.node(op, {m.input(d, kShape), m.input(d, kShape)})});
 }
 
 template <Op op>
@@ -48,16 +53,16 @@ OperandRef reduced_twice(Maker& m, DType d) {
 }
 
 OperandRef reshape(Maker& m, OperandRef x, const Shape& shape) {
-  return m.node(Op::reshape, {x}, intern(ReshapeAttrs{shape}));
+  return m.node(op::reshape, {x}, intern(ReshapeAttrs{shape}));
 }
 OperandRef permute(Maker& m, OperandRef x, const Ints& axes) {
-  return m.node(Op::permute_dims, {x}, intern(PermuteDimsAttrs{axes}));
+  return m.node(op::permute_dims, {x}, intern(PermuteDimsAttrs{axes}));
 }
 OperandRef broadcast(Maker& m, OperandRef x, const Shape& shape) {
-  return m.node(Op::broadcast_to, {x}, intern(BroadcastToAttrs{shape}));
+  return m.node(op::broadcast_to, {x}, intern(BroadcastToAttrs{shape}));
 }
-OperandRef astype(Maker& m, OperandRef x, DType d) { return m.node(Op::astype, {x}, intern(AstypeAttrs{d})); }
-OperandRef bitcast(Maker& m, OperandRef x, DType d) { return m.node(Op::bitcast, {x}, intern(BitcastAttrs{d})); }
+OperandRef astype(Maker& m, OperandRef x, DType d) { return m.node(op::astype, {x}, intern(AstypeAttrs{d})); }
+OperandRef bitcast(Maker& m, OperandRef x, DType d) { return m.node(op::bitcast, {x}, intern(BitcastAttrs{d})); }
 
 constexpr DTypeSet kUnsigned =
     dtype_bit(DType::uint8) | dtype_bit(DType::uint16) | dtype_bit(DType::uint32) | dtype_bit(DType::uint64);
@@ -68,14 +73,14 @@ constexpr RulePattern kPatterns[] = {
      [](Maker& m, DType d) { return reshape(m, reshape(m, m.input(d, kShape), {32}), {4, 8}); }},
     {"reshape(f(reduce(x))) = f(reduce(x, keepdims))",
      [](Maker& m, DType d) {
-       const OperandRef sum = m.node(Op::reduce_sum, {m.input(d, {2, 16, 3})}, intern(ReduceSumAttrs{{1}, false}));
+       const OperandRef sum = m.node(op::reduce_sum, {m.input(d, {2, 16, 3})}, intern(ReduceSumAttrs{{1}, false}));
        return reshape(m, sum, {2, 1, 3});
      }},
     {"reshape(f(reduce(x))) = f(reduce(x, keepdims))",
      [](Maker& m, DType d) {
-       const OperandRef sum = m.node(Op::reduce_max, {m.input(d, kShape)}, intern(ReduceMaxAttrs{{2}, false}));
-       const OperandRef shifted = m.node(Op::add, {sum, m.number(1, d)});
-       const OperandRef mean = m.node(Op::multiply, {m.number(3, d), shifted});
+       const OperandRef sum = m.node(op::reduce_max, {m.input(d, kShape)}, intern(ReduceMaxAttrs{{2}, false}));
+       const OperandRef shifted = m.node(op::add, {sum, m.number(1, d)});
+       const OperandRef mean = m.node(op::multiply, {m.number(3, d), shifted});
        return reshape(m, astype(m, mean, DType::float32), {2, 1, 1});
      }},
     {"permute_dims(permute_dims(x)) = permute_dims(x)",
@@ -87,18 +92,18 @@ constexpr RulePattern kPatterns[] = {
     {"broadcast_to(broadcast_to(x)) = broadcast_to(x)",
      [](Maker& m, DType d) { return broadcast(m, broadcast(m, m.input(d, {2, 1, 3}), {2, 4, 3}), {5, 2, 4, 3}); }},
     {"strided_slice(x) of no axes = x",
-     [](Maker& m, DType d) { return m.node(Op::strided_slice, {m.input(d, kShape)}, intern(StridedSliceAttrs{})); }},
+     [](Maker& m, DType d) { return m.node(op::strided_slice, {m.input(d, kShape)}, intern(StridedSliceAttrs{})); }},
     {"pad_constant(x) by nothing = x",
      [](Maker& m, DType d) {
-       return m.node(Op::pad_constant, {m.input(d, kShape), m.number(1, d)},
+       return m.node(op::pad_constant, {m.input(d, kShape), m.number(1, d)},
                      intern(PadConstantAttrs{{0, 0, 0}, {0, 0, 0}}));
      }},
     {"concatenate([x]) = x",
-     [](Maker& m, DType d) { return m.node(Op::concatenate, {m.input(d, kShape)}, intern(ConcatenateAttrs{0})); }},
+     [](Maker& m, DType d) { return m.node(op::concatenate, {m.input(d, kShape)}, intern(ConcatenateAttrs{0})); }},
     {"f(broadcast_to(x), y) = f(x, y)",
      [](Maker& m, DType d) {
        const OperandRef row = broadcast(m, m.input(d, {16}), kShape);
-       return m.node(Op::equal, {row, m.input(d, kShape)});
+       return m.node(op::equal, {row, m.input(d, kShape)});
      }},
     {"astype(x) to its own dtype = x", [](Maker& m, DType d) { return astype(m, m.input(d, kShape), d); }},
     {"astype(astype(x)) = astype(x), the inner one exact",
@@ -108,44 +113,44 @@ constexpr RulePattern kPatterns[] = {
     {"bitcast(bitcast(x)) = bitcast(x), the inner one not bool",
      [](Maker& m, DType d) { return bitcast(m, bitcast(m, m.input(d, kShape), DType::uint32), DType::int32); },
      dtype_bit(DType::uint32)},
-    {"negative(negative(x)) = x", twice<Op::negative>},
-    {"bitwise_invert(bitwise_invert(x)) = x", twice<Op::bitwise_invert>},
-    {"conj(conj(x)) = x", twice<Op::conj>},
-    {"abs(abs(x)) = abs(x)", twice<Op::abs>, kComplex},
-    {"abs(negative(x)) = abs(x)", twice<Op::abs, Op::negative>, kComplex | kUnsigned},
-    {"sign(sign(x)) = sign(x)", twice<Op::sign>, kComplex},
-    {"floor(x) of a whole x = x", twice<Op::floor, Op::round>},
-    {"ceil(x) of a whole x = x", twice<Op::ceil, Op::floor>},
-    {"trunc(x) of a whole x = x", twice<Op::trunc, Op::ceil>},
-    {"round(x) of a whole x = x", twice<Op::round, Op::trunc>},
-    {"maximum(x, x) = x", same<Op::maximum>},
-    {"minimum(x, x) = x", same<Op::minimum>},
-    {"bitwise_and(x, x) = x", same<Op::bitwise_and>},
-    {"bitwise_or(x, x) = x", same<Op::bitwise_or>},
-    {"logical_not(logical_not(x)) = x", twice<Op::logical_not>, kAny & ~kBool},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::equal>},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::not_equal>},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::less>, kFloating},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::less_equal>, kFloating},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::greater>, kFloating},
-    {"logical_not(a == b) = a != b, and so on", not_of<Op::greater_equal>, kFloating},
+    {"negative(negative(x)) = x", twice<op::negative>},
+    {"bitwise_invert(bitwise_invert(x)) = x", twice<op::bitwise_invert>},
+    {"conj(conj(x)) = x", twice<op::conj>},
+    {"abs(abs(x)) = abs(x)", twice<op::abs>, kComplex},
+    {"abs(negative(x)) = abs(x)", twice<op::abs, op::negative>, kComplex | kUnsigned},
+    {"sign(sign(x)) = sign(x)", twice<op::sign>, kComplex},
+    {"floor(x) of a whole x = x", twice<op::floor, op::round>},
+    {"ceil(x) of a whole x = x", twice<op::ceil, op::floor>},
+    {"trunc(x) of a whole x = x", twice<op::trunc, op::ceil>},
+    {"round(x) of a whole x = x", twice<op::round, op::trunc>},
+    {"maximum(x, x) = x", same<op::maximum>},
+    {"minimum(x, x) = x", same<op::minimum>},
+    {"bitwise_and(x, x) = x", same<op::bitwise_and>},
+    {"bitwise_or(x, x) = x", same<op::bitwise_or>},
+    {"logical_not(logical_not(x)) = x", twice<op::logical_not>, kAny & ~kBool},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::equal>},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::not_equal>},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::less>, kFloating},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::less_equal>, kFloating},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::greater>, kFloating},
+    {"logical_not(a == b) = a != b, and so on", not_of<op::greater_equal>, kFloating},
     {"where(logical_not(c), a, b) = where(c, b, a)",
      [](Maker& m, DType d) {
-       const OperandRef condition = m.node(Op::logical_not, {m.input(DType::bool_, kShape)});
-       return m.node(Op::where, {condition, m.input(d, kShape), m.input(d, kShape)});
+       const OperandRef condition = m.node(op::logical_not, {m.input(DType::bool_, kShape)});
+       return m.node(op::where, {condition, m.input(d, kShape), m.input(d, kShape)});
      }},
-    {"reduce_sum(x) of one element = reshape(x)", of_one<Op::reduce_sum>},
-    {"reduce_prod(x) of one element = reshape(x)", of_one<Op::reduce_prod>},
-    {"reduce_max(x) of one element = reshape(x)", of_one<Op::reduce_max>},
-    {"reduce_min(x) of one element = reshape(x)", of_one<Op::reduce_min>},
-    {"reduce_any(x) of one element = reshape(x)", of_one<Op::reduce_any>, kAny & ~kBool},
-    {"reduce_all(x) of one element = reshape(x)", of_one<Op::reduce_all>, kAny & ~kBool},
-    {"reduce_max(reduce_max(x)) = reduce_max(x)", reduced_twice<Op::reduce_max, false>, kFloating},
-    {"reduce_max(reduce_max(x)) = reduce_max(x)", reduced_twice<Op::reduce_max, true>, kFloating},
-    {"reduce_min(reduce_min(x)) = reduce_min(x)", reduced_twice<Op::reduce_min, false>, kFloating},
-    {"reduce_min(reduce_min(x)) = reduce_min(x)", reduced_twice<Op::reduce_min, true>, kFloating},
-    {"reduce_any(reduce_any(x)) = reduce_any(x)", reduced_twice<Op::reduce_any, false>},
-    {"reduce_all(reduce_all(x)) = reduce_all(x)", reduced_twice<Op::reduce_all, true>},
+    {"reduce_sum(x) of one element = reshape(x)", of_one<op::reduce_sum>},
+    {"reduce_prod(x) of one element = reshape(x)", of_one<op::reduce_prod>},
+    {"reduce_max(x) of one element = reshape(x)", of_one<op::reduce_max>},
+    {"reduce_min(x) of one element = reshape(x)", of_one<op::reduce_min>},
+    {"reduce_any(x) of one element = reshape(x)", of_one<op::reduce_any>, kAny & ~kBool},
+    {"reduce_all(x) of one element = reshape(x)", of_one<op::reduce_all>, kAny & ~kBool},
+    {"reduce_max(reduce_max(x)) = reduce_max(x)", reduced_twice<op::reduce_max, false>, kFloating},
+    {"reduce_max(reduce_max(x)) = reduce_max(x)", reduced_twice<op::reduce_max, true>, kFloating},
+    {"reduce_min(reduce_min(x)) = reduce_min(x)", reduced_twice<op::reduce_min, false>, kFloating},
+    {"reduce_min(reduce_min(x)) = reduce_min(x)", reduced_twice<op::reduce_min, true>, kFloating},
+    {"reduce_any(reduce_any(x)) = reduce_any(x)", reduced_twice<op::reduce_any, false>},
+    {"reduce_all(reduce_all(x)) = reduce_all(x)", reduced_twice<op::reduce_all, true>},
 };
 
 template <class T>

@@ -6,7 +6,10 @@
 #include "compiler/passes/exact_casts.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/rule_patterns.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_cast.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_index_map.gen.h"
 #include "ir/run_graph.h"
 
 #include <lento/error.h>
@@ -27,7 +30,7 @@ std::optional<Graph> graph_of(const RulePattern& pattern, DType dtype, bool read
   GraphMaker maker;
   try {
     OperandRef node = pattern.build(maker, dtype);
-    if (read_on) node = maker.node(Op::concatenate, {node, node}, intern(ConcatenateAttrs{0}));
+    if (read_on) node = maker.node(op::concatenate, {node, node}, intern(ConcatenateAttrs{0}));
     maker.output(node);
   } catch (const Error&) {
     return std::nullopt;
@@ -112,9 +115,9 @@ TEST(Rules, CastsThatAreLeftOutWereExact) {
         GraphMaker maker;
         try {
           const OperandRef x = maker.input(dtype_at(from), {64});
-          const OperandRef inner = maker.node(Op::astype, {x}, intern(AstypeAttrs{dtype_at(middle)}));
-          maker.output(maker.node(Op::astype, {inner}, intern(AstypeAttrs{dtype_at(to)})));
-          maker.output(maker.node(Op::astype, {x}, intern(AstypeAttrs{dtype_at(to)})));
+          const OperandRef inner = maker.node(op::astype, {x}, intern(AstypeAttrs{dtype_at(middle)}));
+          maker.output(maker.node(op::astype, {inner}, intern(AstypeAttrs{dtype_at(to)})));
+          maker.output(maker.node(op::astype, {x}, intern(AstypeAttrs{dtype_at(to)})));
         } catch (const Error&) {
           continue;  // a complex number is no real one
         }

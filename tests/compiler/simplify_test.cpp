@@ -5,9 +5,14 @@
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/rules.h"
 #include "fuzz/watch.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/attrs_random.gen.h"
+#include "ir/attrs_sort.gen.h"
 #include "ir/graph_maker.h"
-#include "ir/op.gen.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_random.gen.h"
+#include "ir/op_sort.gen.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
@@ -86,10 +91,10 @@ TEST(Simplify, RandomBitsAreEqualWhenTheirKeysAre) {
   const OperandRef key = maker.number(std::uint64_t{1}, DType::uint64);
   const OperandRef other = maker.number(std::uint64_t{1}, DType::uint64);
   const AttrsId attrs = intern(RandomBitsAttrs{{4}, DType::uint32});
-  const OperandRef a = maker.node(Op::random_bits, {key, key}, attrs);
-  const OperandRef b = maker.node(Op::random_bits, {key, key}, attrs);
-  const OperandRef c = maker.node(Op::random_bits, {key, other}, attrs);
-  maker.output(maker.node(Op::where, {maker.node(Op::equal, {a, b}), b, c}));
+  const OperandRef a = maker.node(op::random_bits, {key, key}, attrs);
+  const OperandRef b = maker.node(op::random_bits, {key, key}, attrs);
+  const OperandRef c = maker.node(op::random_bits, {key, other}, attrs);
+  maker.output(maker.node(op::where, {maker.node(op::equal, {a, b}), b, c}));
   EXPECT_EQ(simplify(maker.graph).merged, 1U);
   verify(maker.graph);
 }
@@ -99,12 +104,12 @@ TEST(Simplify, AnOpWithMoreResultsThanItsEqualIsKept) {
   for (const bool first_has_both : {true, false}) {
     GraphMaker maker;
     const OperandRef x = maker.input(kFloat, {4});
-    const OperandRef a = maker.node(Op::top_k, {x}, attrs);
+    const OperandRef a = maker.node(op::top_k, {x}, attrs);
     if (first_has_both) maker.output(maker.result(a, 1));
-    const OperandRef b = maker.node(Op::top_k, {x}, attrs);
+    const OperandRef b = maker.node(op::top_k, {x}, attrs);
     const OperandRef positions = maker.result(b, 1);
-    maker.output(maker.node(Op::subtract, {a, b}));
-    maker.output(maker.node(Op::negative, {positions}));
+    maker.output(maker.node(op::subtract, {a, b}));
+    maker.output(maker.node(op::negative, {positions}));
     EXPECT_EQ(simplify(maker.graph).merged, first_has_both ? 1U : 0U);
     verify(maker.graph);
   }
@@ -201,9 +206,9 @@ TEST(Simplify, LongChainsNeedNoStack) {
   GraphMaker maker;
   OperandRef x = maker.input(kFloat, {2, 2});
   for (std::uint32_t i = 0; i < kLong; ++i) {
-    x = maker.node(i % 3 == 0 ? Op::exp : Op::negative, {x});
-    x = maker.node(Op::permute_dims, {x}, intern(PermuteDimsAttrs{{1, 0}}));
-    x = maker.node(Op::permute_dims, {x}, intern(PermuteDimsAttrs{{1, 0}}));
+    x = maker.node(i % 3 == 0 ? op::exp : op::negative, {x});
+    x = maker.node(op::permute_dims, {x}, intern(PermuteDimsAttrs{{1, 0}}));
+    x = maker.node(op::permute_dims, {x}, intern(PermuteDimsAttrs{{1, 0}}));
   }
   maker.output(x);
   const Simplified done = simplify(maker.graph);
@@ -253,10 +258,10 @@ TEST(Simplify, RandomGraphsKeepTheirBits) {
 TEST(DeadCode, WhatNoOutputNeedsIsLeftOut) {
   GraphMaker maker;
   const OperandRef x = maker.input(kFloat, {4});
-  maker.node(Op::exp, {x});
-  const OperandRef top = maker.node(Op::top_k, {x}, intern(TopKAttrs{2, 0, true}));
+  maker.node(op::exp, {x});
+  const OperandRef top = maker.node(op::top_k, {x}, intern(TopKAttrs{2, 0, true}));
   const OperandRef positions = maker.result(top, 1);
-  maker.node(Op::negative, {top});
+  maker.node(op::negative, {top});
   maker.output(positions);
   EXPECT_EQ(drop_dead_code(maker.graph), 2U);
   verify(maker.graph);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "compiler/kernel.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 
 namespace lento::testing {
 
@@ -15,11 +17,11 @@ inline Kernel softmax_kernel(LoopForm form) {
   kernel.operands = {{kFloat, InnerStride::one, true, false}, {kFloat, InnerStride::one, true, true}};
   kernel.body = {
       {Kind::load, {}, kFloat, 0, 0, {}},
-      {Kind::reduce, Op::reduce_max, kFloat, 1, 0, {0}},
-      {Kind::compute, Op::subtract, kFloat, 2, 0, {0, 1}},
-      {Kind::compute, Op::exp, kFloat, 1, 0, {2}},
-      {Kind::reduce, Op::reduce_sum, kFloat, 1, 0, {3}},
-      {Kind::compute, Op::divide, kFloat, 2, 0, {3, 4}},
+      {Kind::reduce, op::reduce_max, kFloat, 1, 0, {0}},
+      {Kind::compute, op::subtract, kFloat, 2, 0, {0, 1}},
+      {Kind::compute, op::exp, kFloat, 1, 0, {2}},
+      {Kind::reduce, op::reduce_sum, kFloat, 1, 0, {3}},
+      {Kind::compute, op::divide, kFloat, 2, 0, {3, 4}},
       {Kind::store, {}, kFloat, 1, 1, {5}},
   };
   return kernel;

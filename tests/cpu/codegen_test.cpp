@@ -2,6 +2,9 @@
 #include "backends/cpu/code/jit.h"
 #include "cpu/check_kernel.h"
 #include "cpu/random_kernel.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
+#include "ir/op_sort.gen.h"
 
 #include <lento/error.h>
 
@@ -145,13 +148,13 @@ TEST(Codegen, DamagedObjectsAreRefused) {
 }
 
 TEST(Codegen, RefusesWhatHasNoIdentity) {
-  EXPECT_FALSE(cpu::supports(Op::reduce_prod, DType::complex64));
-  EXPECT_FALSE(cpu::supports(Op::arg_max, DType::complex64));
-  EXPECT_TRUE(cpu::supports(Op::arg_max, DType::bool_));
-  EXPECT_FALSE(cpu::supports(Op::sort_values, DType::float32));
-  EXPECT_FALSE(cpu::supports(Op::bitwise_and, DType::float32));
-  EXPECT_TRUE(cpu::supports(Op::reduce_sum, DType::complex64));
-  EXPECT_TRUE(cpu::supports(Op::exp, DType::complex128));
+  EXPECT_FALSE(cpu::supports(op::reduce_prod, DType::complex64));
+  EXPECT_FALSE(cpu::supports(op::arg_max, DType::complex64));
+  EXPECT_TRUE(cpu::supports(op::arg_max, DType::bool_));
+  EXPECT_FALSE(cpu::supports(op::sort_values, DType::float32));
+  EXPECT_FALSE(cpu::supports(op::bitwise_and, DType::float32));
+  EXPECT_TRUE(cpu::supports(op::reduce_sum, DType::complex64));
+  EXPECT_TRUE(cpu::supports(op::exp, DType::complex128));
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 #include "against_reference.h"
 #include "backends/cpu/libraries/transpose.h"
 #include "backends/cpu/threads.h"
-#include "ir/attrs.gen.h"
-#include "reference/kernels.gen.h"
+#include "backends/reference/dispatch.h"
+#include "reference/kernels_contraction.gen.h"
+#include "reference/kernels_creation.gen.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include "base/counters.h"
 #include "base/notices.h"
 #include "cpu/random_kernel.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -397,7 +398,7 @@ TEST(KernelFiles, E11_TheIdentityHoldsEverythingThatDecidesTheCode) {
       changed([i](Kernel& k) {
         k.body[i].kind = k.body[i].kind == Instruction::Kind::cast ? Instruction::Kind::load : Instruction::Kind::cast;
       });
-      changed([i](Kernel& k) { k.body[i].op = k.body[i].op == Op::add ? Op::subtract : Op::add; });
+      changed([i](Kernel& k) { k.body[i].op = k.body[i].op == op::add ? op::subtract : op::add; });
       changed([i](Kernel& k) { k.body[i].dtype = DType::complex128; });
       changed([i](Kernel& k) { ++k.body[i].input_count; });
       changed([i](Kernel& k) { ++k.body[i].index; });

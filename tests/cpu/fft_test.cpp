@@ -5,8 +5,9 @@
 #include "backends/cpu/fft/complex.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "reference/kernels_fft.gen.h"
 
 #include <lento/half.h>
 

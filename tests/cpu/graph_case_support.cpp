@@ -10,6 +10,8 @@
 #include "base/format.h"
 #include "cpu/random_kernel.h"
 #include "ir/op.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_elementwise.gen.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 
@@ -67,11 +69,11 @@ std::string first_distant(DType dtype, const std::string& actual, const std::str
   return found;
 }
 
-bool is_complex_function(Op op) { return (op >= Op::sqrt && op <= Op::i1e) || op == Op::general_pow; }
+bool is_complex_function(Op op) { return (op >= op::sqrt && op <= op::i1e) || op == op::general_pow; }
 
 /// Whether the result depends on the sign or the payload of a nan that was computed, which is nobody's promise.
 bool shows_nans(const Graph& graph, const Record& record) {
-  const bool shows = record.op == Op::signbit || record.op == Op::copysign || record.op == Op::bitcast;
+  const bool shows = record.op == op::signbit || record.op == op::copysign || record.op == op::bitcast;
   return std::ranges::any_of(graph.operands(record), [&](OperandRef operand) {
     const DType dtype = graph.meta_of(operand).dtype;
     if (operand.kind() != OperandRef::Kind::record) return false;
@@ -91,7 +93,7 @@ Agreement agreement_of(const Graph& graph, const Record& record) {
   }
   if (is_complex(dtype) && is_complex_function(record.op)) return Agreement::rough;
   // A sum of two numbers of either sign, so that the units of its terms count and not those of the result.
-  if (record.op == Op::logaddexp) return inexact ? Agreement::rough : Agreement::bits;
+  if (record.op == op::logaddexp) return inexact ? Agreement::rough : Agreement::bits;
   return testing::differs_between_backends(record.op, dtype) ? Agreement::ulps : Agreement::bits;
 }
 
@@ -208,7 +210,7 @@ std::vector<Agreement> agreements(const Graph& graph) {
     });
     if (!same_operands) {
       result.push_back(Agreement::rough);
-    } else if (record.op == Op::result) {
+    } else if (record.op == op::result) {
       result.push_back(Agreement::bits);  // as its op
     } else {
       result.push_back(agreement_of(graph, record));

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "compiler/passes/dead_code.h"
+#include "ir/op_number.h"
 
 #include <algorithm>
 #include <sstream>
@@ -14,7 +15,7 @@ namespace {
 
 /// Everything that reads a node reads `by`; outputs too, when that is a node.
 bool replace(Graph& graph, std::uint32_t node, OperandRef by) {
-  if (graph.result_count(node) > 1 || graph.nodes[node].op == Op::result) return false;
+  if (graph.result_count(node) > 1 || graph.nodes[node].op == op::result) return false;
   const auto is_output = std::ranges::find(graph.outputs, node);
   if (is_output != graph.outputs.end()) {
     if (by.kind() != OperandRef::Kind::record) return false;

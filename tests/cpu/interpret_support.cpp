@@ -3,9 +3,11 @@
 
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
 #include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_reduction.gen.h"
+#include "reference/kernels_cast.gen.h"
 
 #include <array>
 #include <cstring>
@@ -79,19 +81,19 @@ class Interpreter {
         return reference::widen(value);
       };
       const auto give = [&](auto value) { std::memcpy(result.bytes, &value, sizeof(value)); };
-      if (i.op == Op::reduce_any || i.op == Op::reduce_all) {
-        const bool wanted = i.op == Op::reduce_any;
+      if (i.op == op::reduce_any || i.op == op::reduce_all) {
+        const bool wanted = i.op == op::reduce_any;
         bool found = false;
         for (std::int64_t k = 0; k < count; ++k) found |= reference::is_nonzero(load(k)) == wanted;
         return give(found == wanted);
       }
-      if (i.op == Op::arg_max || i.op == Op::arg_min) {
+      if (i.op == op::arg_max || i.op == op::arg_min) {
         if constexpr (!reference::Complex<T>) {
           std::int64_t best = 0;
           for (std::int64_t k = 1; k < count; ++k) {
             const auto current = load(best);
             const auto candidate = load(k);
-            const bool better = i.op == Op::arg_max ? candidate > current : candidate < current;
+            const bool better = i.op == op::arg_max ? candidate > current : candidate < current;
             if (!reference::is_nan(current) && (reference::is_nan(candidate) || better)) best = k;
           }
           give(best);
@@ -101,10 +103,10 @@ class Interpreter {
       const auto with = [&](auto combine, int empty) {
         give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reference::reduce_in_order(count, load, combine)));
       };
-      if (i.op == Op::reduce_sum) with(reference::Add{}, 0);
-      if (i.op == Op::reduce_prod) with(reference::Multiply{}, 1);
-      if (i.op == Op::reduce_max) with(reference::Maximum{}, 0);
-      if (i.op == Op::reduce_min) with(reference::Minimum{}, 0);
+      if (i.op == op::reduce_sum) with(reference::Add{}, 0);
+      if (i.op == op::reduce_prod) with(reference::Multiply{}, 1);
+      if (i.op == op::reduce_max) with(reference::Maximum{}, 0);
+      if (i.op == op::reduce_min) with(reference::Minimum{}, 0);
     });
     return result;
   }

@@ -2,11 +2,13 @@
 #include "backends/cpu/libraries/linalg.h"
 #include "against_reference.h"
 #include "backends/cpu/threads.h"
+#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/infer.gen.h"
+#include "ir/attrs_linalg.gen.h"
+#include "ir/infer.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_linalg.gen.h"
+#include "reference/kernels_linalg.gen.h"
 
 #include <lento/error.h>
 
@@ -29,16 +31,16 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{Op::cholesky_factor, {}, 7, 7, 0},
-          {Op::qr_factor, intern(QrFactorAttrs{false}), 9, 5, 0},
-          {Op::qr_factor, intern(QrFactorAttrs{true}), 5, 9, 0},
-          {Op::svd_factor, intern(SvdFactorAttrs{true}), 6, 4, 0},
-          {Op::eigh_factor, {}, 8, 8, 0},
-          {Op::eig_factor, {}, 6, 6, 0},
-          {Op::lu_factor, {}, 7, 10, 0},
-          {Op::linear_solve, {}, 9, 9, 3},
-          {Op::triangular_solve, intern(TriangularSolveAttrs{true, false, false}), 9, 9, 4},
-          {Op::triangular_solve, intern(TriangularSolveAttrs{false, true, true}), 17, 17, 1}};
+  return {{op::cholesky_factor, {}, 7, 7, 0},
+          {op::qr_factor, intern(QrFactorAttrs{false}), 9, 5, 0},
+          {op::qr_factor, intern(QrFactorAttrs{true}), 5, 9, 0},
+          {op::svd_factor, intern(SvdFactorAttrs{true}), 6, 4, 0},
+          {op::eigh_factor, {}, 8, 8, 0},
+          {op::eig_factor, {}, 6, 6, 0},
+          {op::lu_factor, {}, 7, 10, 0},
+          {op::linear_solve, {}, 9, 9, 3},
+          {op::triangular_solve, intern(TriangularSolveAttrs{true, false, false}), 9, 9, 4},
+          {op::triangular_solve, intern(TriangularSolveAttrs{false, true, true}), 17, 17, 1}};
 }
 
 /// Random matrices; square ones are symmetric and positive definite.
@@ -161,7 +163,7 @@ void expect_triangular_close() {
       reference::triangular_solve({expected.data(), dtype_of<T>(), b_shape},
                                   {const_cast<T*>(a.data()), dtype_of<T>(), a_shape},
                                   {const_cast<T*>(b.data()), dtype_of<T>(), b_shape}, attrs);
-      const Call call({Op::triangular_solve, intern(attrs), n, n, 3}, dtype_of<T>(), {});
+      const Call call({op::triangular_solve, intern(attrs), n, n, 3}, dtype_of<T>(), {});
       const auto bytes = call.run({a.data(), b.data()});
       std::memcpy(result.data(), bytes[0].data(), bytes[0].size());
       double largest = 1;
@@ -181,7 +183,7 @@ TEST(Linalg, TriangularSystemsAgreeWithTheReferenceAndReadOnlyTheirTriangle) {
 }
 
 std::vector<Case> large_cases(std::int64_t n) {
-  return {{Op::cholesky_factor, {}, n, n, 0}, {Op::lu_factor, {}, n, n, 0}, {Op::linear_solve, {}, n, n, 150}};
+  return {{op::cholesky_factor, {}, n, n, 0}, {op::lu_factor, {}, n, n, 0}, {op::linear_solve, {}, n, n, 150}};
 }
 
 /// Large matrices are factorised in blocks, in another order than the reference's: within n eps of it, relative to the
@@ -192,7 +194,7 @@ void expect_large_close() {
     auto x = matrices<T>(1, n, n, 2);
     std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);  // rows 0 and 3, where there are exchanges
     for (const Case& c : large_cases(n)) {
-      if (c.op == Op::cholesky_factor) std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);
+      if (c.op == op::cholesky_factor) std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);
       const auto b = random_elements<T>(n * c.right, 9);
       const Call call(c, dtype_of<T>(), {});
       std::vector<const void*> operands{x.data()};
@@ -207,10 +209,10 @@ void expect_large_close() {
         return reference::Array(const_cast<void*>(data), meta.dtype, meta.shape);
       };
       std::vector<std::int32_t> pivots(static_cast<std::size_t>(n));
-      if (c.op == Op::cholesky_factor) {
+      if (c.op == op::cholesky_factor) {
         reference::cholesky_factor(array(expected.data(), call.results[0]), array(x.data(), call.operands[0]));
         std::swap_ranges(x.begin(), x.begin() + n, x.begin() + 3 * n);
-      } else if (c.op == Op::lu_factor) {
+      } else if (c.op == op::lu_factor) {
         reference::lu_factor(array(expected.data(), call.results[0]), array(pivots.data(), call.results[1]),
                              array(x.data(), call.operands[0]));
         EXPECT_EQ(std::memcmp(bytes[1].data(), pivots.data(), bytes[1].size()), 0);
@@ -248,12 +250,12 @@ TEST(Linalg, LargeMatricesFailAndPropagateNanLikeSmallOnes) {
     return Call({op, {}, kSize, kSize, right}, DType::float64, {}).run(operands);
   };
   x[300 * kSize + 300] = -1;
-  EXPECT_THROW(call(Op::cholesky_factor, 0), LinAlgError);
+  EXPECT_THROW(call(op::cholesky_factor, 0), LinAlgError);
   std::fill(x.begin() + 7 * kSize, x.begin() + 8 * kSize, 0.0);
-  EXPECT_THROW(call(Op::linear_solve, 1), LinAlgError);
-  EXPECT_NO_THROW(call(Op::lu_factor, 0));
+  EXPECT_THROW(call(op::linear_solve, 1), LinAlgError);
+  EXPECT_NO_THROW(call(op::lu_factor, 0));
   x[5] = std::nan("");
-  const auto solution = call(Op::linear_solve, 1);
+  const auto solution = call(op::linear_solve, 1);
   for (std::int64_t i = 0; i < kSize; ++i) {
     double element;
     std::memcpy(&element, solution[0].data() + static_cast<std::size_t>(i) * sizeof(double), sizeof(double));
@@ -267,7 +269,7 @@ TEST(Linalg, AFailureNamesTheFirstMatrixAtFault) {
   set_num_threads(3);
   auto x = matrices<double>(kCount, kSize, kSize, 1);
   for (const std::int64_t at : {61, 150, 199}) x[static_cast<std::size_t>(at * kSize * kSize)] = -1;
-  const Call call({Op::cholesky_factor, {}, kSize, kSize, 0}, DType::float64, {kCount});
+  const Call call({op::cholesky_factor, {}, kSize, kSize, 0}, DType::float64, {kCount});
   try {
     call.run({x.data()});
     FAIL() << "not positive definite";

@@ -4,8 +4,9 @@
 #include "backends/cpu/libraries/gemm.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "reference/kernels_contraction.gen.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,9 +1,10 @@
 // Gathers and scatters on the CPU device against the reference backend: every dtype, index dtype and mode, indices that
 // occur many times, and indices that are out of range.
+#include "ir/attrs_gather.gen.h"
+#include "ir/attrs_scatter.gen.h"
+#include "ir/op_gather.gen.h"
+#include "ir/op_scatter.gen.h"
 #include "native_support.h"
-
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +58,7 @@ TEST_P(MovesEveryDType, SlicesAlongAnAxisAreTheReferences) {
     const Meta x{dtype(), c.x};
     const std::int64_t extent = c.x[static_cast<std::size_t>(c.axis)];
     const Meta indices{index_dtype(extent, random_), c.indices};
-    expect_like_reference(graph_of(Op::take_axis, intern(TakeAxisAttrs{c.axis}), {x, indices}),
+    expect_like_reference(graph_of(op::take_axis, intern(TakeAxisAttrs{c.axis}), {x, indices}),
                           {random_elements(x, random_), indices_for(indices, extent, random_)});
   }
 }
@@ -81,7 +82,7 @@ TEST_P(MovesEveryDType, ElementsAlongAnAxisAreTheReferences) {
     const Meta x{dtype(), c.x};
     const std::int64_t extent = c.x[static_cast<std::size_t>(c.axis)];
     const Meta indices{index_dtype(extent, random_), c.indices};
-    expect_like_reference(graph_of(Op::take_along_axis, intern(TakeAlongAxisAttrs{c.axis}), {x, indices}),
+    expect_like_reference(graph_of(op::take_along_axis, intern(TakeAlongAxisAttrs{c.axis}), {x, indices}),
                           {random_elements(x, random_), indices_for(indices, extent, random_)});
   }
 }
@@ -114,7 +115,7 @@ TEST_P(MovesEveryDType, RowsAreTheReferences) {
       tensors.push_back({index_dtype(c.x[i], random_), c.indices[i]});
       inputs.push_back(indices_for(tensors.back(), c.x[i], random_));
     }
-    expect_like_reference(graph_of(Op::gather_nd, AttrsId{}, tensors), inputs);
+    expect_like_reference(graph_of(op::gather_nd, AttrsId{}, tensors), inputs);
   }
 }
 
@@ -134,7 +135,7 @@ TEST_P(MovesEveryDType, UpdatesAlongAnAxisComeInOrder) {
       if (!has_mode(dtype(), how)) continue;
       // A few positions get most of the updates, so that their order matters.
       const bool crowded = random_() % 2 == 0;
-      expect_like_reference(graph_of(Op::scatter_axis, intern(ScatterAxisAttrs{c.axis, how}), {x, indices, value}),
+      expect_like_reference(graph_of(op::scatter_axis, intern(ScatterAxisAttrs{c.axis, how}), {x, indices, value}),
                             {plain_elements(x, random_),
                              indices_for(indices, crowded ? std::min<std::int64_t>(extent, 3) : extent, random_),
                              plain_elements(value, random_)});
@@ -153,7 +154,7 @@ TEST_P(MovesEveryDType, UpdatesOfRowsComeInOrder) {
         tensors.push_back({index_dtype(c.x[i], random_), c.indices[i]});
         inputs.push_back(indices_for(tensors.back(), c.x[i], random_));
       }
-      expect_like_reference(graph_of(Op::scatter_nd, intern(ScatterNdAttrs{how}), tensors), inputs);
+      expect_like_reference(graph_of(op::scatter_nd, intern(ScatterNdAttrs{how}), tensors), inputs);
     }
   }
 }
@@ -177,15 +178,15 @@ TEST(NativeIndices, OutOfRangeFailsWithTheReferencesWords) {
         };
         const Bytes bad = spoil(indices_for(indices, 100, random));
         const Bytes bad_along = spoil(indices_for(along, 100, random));
-        expect_like_reference(graph_of(Op::take_axis, intern(TakeAxisAttrs{0}), {x, indices}), {elements, bad});
-        expect_like_reference(graph_of(Op::gather_nd, AttrsId{}, {x, indices}), {elements, bad});
-        expect_like_reference(graph_of(Op::take_along_axis, intern(TakeAlongAxisAttrs{0}), {x, along}),
+        expect_like_reference(graph_of(op::take_axis, intern(TakeAxisAttrs{0}), {x, indices}), {elements, bad});
+        expect_like_reference(graph_of(op::gather_nd, AttrsId{}, {x, indices}), {elements, bad});
+        expect_like_reference(graph_of(op::take_along_axis, intern(TakeAlongAxisAttrs{0}), {x, along}),
                               {elements, bad_along});
         using Mode = ScatterNdAttrs::Mode;
-        expect_like_reference(graph_of(Op::scatter_nd, intern(ScatterNdAttrs{Mode::add}), {x, value, indices}),
+        expect_like_reference(graph_of(op::scatter_nd, intern(ScatterNdAttrs{Mode::add}), {x, value, indices}),
                               {elements, values, bad});
         expect_like_reference(
-            graph_of(Op::scatter_axis, intern(ScatterAxisAttrs{0, ScatterAxisAttrs::Mode::set}), {x, along, value}),
+            graph_of(op::scatter_axis, intern(ScatterAxisAttrs{0, ScatterAxisAttrs::Mode::set}), {x, along, value}),
             {elements, bad_along, values});
       }
     }
@@ -197,7 +198,7 @@ TEST(NativeIndices, AreCheckedWhenThereIsNothingToTake) {
   Bytes bad(8);
   const std::int64_t index = 5;
   std::memcpy(bad.data(), &index, 8);
-  expect_like_reference(graph_of(Op::take_axis, intern(TakeAxisAttrs{1}), {x, indices}), {Bytes(), bad});
+  expect_like_reference(graph_of(op::take_axis, intern(TakeAxisAttrs{1}), {x, indices}), {Bytes(), bad});
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // Joining, padding, replacing slices, and making numbers on the CPU device against the reference backend.
+#include "ir/attrs_creation.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/attrs_random.gen.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_random.gen.h"
 #include "native_support.h"
-
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +26,7 @@ class CopiesEveryDType : public testing::TestWithParam<int> {
     }
     std::vector<ScalarArgument> arguments;
     for (const Scalar& number : numbers) {
-      arguments.push_back({number, op == Op::strided_update ? DType::int64 : dtype()});
+      arguments.push_back({number, op == op::strided_update ? DType::int64 : dtype()});
     }
     expect_like_reference(graph_of(op, attrs, tensors, arguments), inputs);
   }
@@ -44,14 +47,14 @@ TEST_P(CopiesEveryDType, JoinedTensorsAreTheReferences) {
       {{{40, 300, 2}, {40, 500, 2}}, 1},
       {{{700, 70, 3}, {1, 70, 3}}, 0},
   };
-  for (const auto& [shapes, axis] : cases) check(Op::concatenate, intern(ConcatenateAttrs{axis}), shapes);
+  for (const auto& [shapes, axis] : cases) check(op::concatenate, intern(ConcatenateAttrs{axis}), shapes);
 }
 
 TEST_P(CopiesEveryDType, ResultsBeyondTheCachesAreTheReferences) {
   const auto count = static_cast<std::int64_t>((std::size_t{17} << 20) / size_of(dtype()));
   if (dtype() != DType::float32 && dtype() != DType::complex128) return;  // only the size of an element matters
-  check(Op::concatenate, intern(ConcatenateAttrs{0}), {{count}, {count + 5}});
-  check(Op::concatenate, intern(ConcatenateAttrs{1}), {{1000, count / 1000}, {1000, count / 1000 + 1}});
+  check(op::concatenate, intern(ConcatenateAttrs{0}), {{count}, {count + 5}});
+  check(op::concatenate, intern(ConcatenateAttrs{1}), {{1000, count / 1000}, {1000, count / 1000 + 1}});
 }
 
 TEST_P(CopiesEveryDType, PaddedAndCroppedTensorsAreTheReferences) {
@@ -76,7 +79,7 @@ TEST_P(CopiesEveryDType, PaddedAndCroppedTensorsAreTheReferences) {
       {{6, 200, 100}, {0, 3, 0}, {1, 2, 0}},
       {{5000, 3}, {0, 1}, {0, 2}},
   };
-  for (const Case& c : cases) check(Op::pad_constant, intern(PadConstantAttrs{c.low, c.high}), {c.x}, {Scalar(1)});
+  for (const Case& c : cases) check(op::pad_constant, intern(PadConstantAttrs{c.low, c.high}), {c.x}, {Scalar(1)});
 }
 
 TEST_P(CopiesEveryDType, ReplacedSlicesAreTheReferences) {
@@ -107,7 +110,7 @@ TEST_P(CopiesEveryDType, ReplacedSlicesAreTheReferences) {
   for (const Case& c : cases) {
     std::vector<Scalar> starts;
     for (const std::int64_t start : c.starts) starts.emplace_back(start);
-    check(Op::strided_update, intern(StridedUpdateAttrs{c.axes, c.steps}), {c.x, c.value}, starts);
+    check(op::strided_update, intern(StridedUpdateAttrs{c.axes, c.steps}), {c.x, c.value}, starts);
   }
 }
 
@@ -119,7 +122,7 @@ TEST_P(CopiesEveryDType, EvenlySpacedNumbersAreTheReferences) {
                                                 {Scalar(std::int64_t{1} << 62), Scalar(std::int64_t{3} << 40)}};
   for (const std::int64_t size : {0, 1, 5, 4097, 100003}) {
     for (const auto& [start, step] : spacings) {
-      const Graph graph = graph_of(Op::iota, intern(IotaAttrs{size, dtype()}), {}, {{start, dtype()}, {step, dtype()}});
+      const Graph graph = graph_of(op::iota, intern(IotaAttrs{size, dtype()}), {}, {{start, dtype()}, {step, dtype()}});
       expect_like_reference(graph, {});
     }
   }
@@ -131,7 +134,7 @@ TEST(NativeRandomBits, AreTheReferences) {
       // The last counter wraps around within the first lanes.
       for (const std::uint64_t counter : {0UL, 1UL, 0xfffffff0UL, 0xffffffffffffffffUL}) {
         const ScalarArgument key{Scalar(std::uint64_t{0x0123456789abcdef}), DType::uint64};
-        expect_like_reference(graph_of(Op::random_bits, intern(RandomBitsAttrs{shape, dtype}), {},
+        expect_like_reference(graph_of(op::random_bits, intern(RandomBitsAttrs{shape, dtype}), {},
                                        {key, {Scalar(counter), DType::uint64}}),
                               {});
       }

@@ -1,8 +1,7 @@
 // Scans on the CPU device against the reference backend: every dtype and axis, lines of one block and of many.
+#include "ir/attrs_scan.gen.h"
+#include "ir/op_scan.gen.h"
 #include "native_support.h"
-
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -33,24 +32,24 @@ INSTANTIATE_TEST_SUITE_P(Native, ScansEveryDType, testing::Range(0, kDTypeCount)
 
 TEST_P(ScansEveryDType, SumsAreTheReferences) {
   if (dtype() == DType::bool_) return;  // has no sum of its own
-  check(Op::scan_sum, [](std::int64_t axis) { return intern(ScanSumAttrs{axis}); }, plain_elements);
+  check(op::scan_sum, [](std::int64_t axis) { return intern(ScanSumAttrs{axis}); }, plain_elements);
 }
 
 TEST_P(ScansEveryDType, ProductsAreTheReferences) {
   if (dtype() == DType::bool_) return;
-  check(Op::scan_prod, [](std::int64_t axis) { return intern(ScanProdAttrs{axis}); }, plain_elements);
+  check(op::scan_prod, [](std::int64_t axis) { return intern(ScanProdAttrs{axis}); }, plain_elements);
 }
 
 TEST_P(ScansEveryDType, MaximaAreTheReferences) {
   if (is_complex(dtype())) return;  // have no order
-  check(Op::scan_max, [](std::int64_t axis) { return intern(ScanMaxAttrs{axis}); }, random_elements);
-  check(Op::scan_max, [](std::int64_t axis) { return intern(ScanMaxAttrs{axis}); }, plain_elements);
+  check(op::scan_max, [](std::int64_t axis) { return intern(ScanMaxAttrs{axis}); }, random_elements);
+  check(op::scan_max, [](std::int64_t axis) { return intern(ScanMaxAttrs{axis}); }, plain_elements);
 }
 
 TEST_P(ScansEveryDType, MinimaAreTheReferences) {
   if (is_complex(dtype())) return;
-  check(Op::scan_min, [](std::int64_t axis) { return intern(ScanMinAttrs{axis}); }, random_elements);
-  check(Op::scan_min, [](std::int64_t axis) { return intern(ScanMinAttrs{axis}); }, plain_elements);
+  check(op::scan_min, [](std::int64_t axis) { return intern(ScanMinAttrs{axis}); }, random_elements);
+  check(op::scan_min, [](std::int64_t axis) { return intern(ScanMinAttrs{axis}); }, plain_elements);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // Sorting, top-k, searching and finding on the CPU device against the reference backend: every dtype, both directions,
 // every axis, lines short enough to be compared and long enough for several threads.
+#include "ir/attrs_sort.gen.h"
+#include "ir/op_sort.gen.h"
 #include "native_support.h"
-
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -34,8 +33,8 @@ TEST_P(SortsEveryDType, ValuesAndPositionsAreTheReferences) {
     const Meta x{dtype(), shape};
     const Bytes elements = random_elements(x, random);
     for (const bool descending : {false, true}) {
-      expect_like_reference(graph_of(Op::sort_values, intern(SortValuesAttrs{axis, descending}), {x}), {elements});
-      expect_like_reference(graph_of(Op::sort_indices, intern(SortIndicesAttrs{axis, descending}), {x}), {elements});
+      expect_like_reference(graph_of(op::sort_values, intern(SortValuesAttrs{axis, descending}), {x}), {elements});
+      expect_like_reference(graph_of(op::sort_indices, intern(SortIndicesAttrs{axis, descending}), {x}), {elements});
     }
   }
 }
@@ -51,8 +50,8 @@ TEST_P(SortsEveryDType, LinesSideBySideAreTheReferences) {
         for (const bool special : {false, true}) {
           const Bytes elements = special ? random_elements(x, random) : plain_elements(x, random);
           const bool descending = random() % 2 == 0;
-          expect_like_reference(graph_of(Op::sort_values, intern(SortValuesAttrs{axis, descending}), {x}), {elements});
-          expect_like_reference(graph_of(Op::sort_indices, intern(SortIndicesAttrs{axis, descending}), {x}),
+          expect_like_reference(graph_of(op::sort_values, intern(SortValuesAttrs{axis, descending}), {x}), {elements});
+          expect_like_reference(graph_of(op::sort_indices, intern(SortIndicesAttrs{axis, descending}), {x}),
                                 {elements});
         }
       }
@@ -71,8 +70,8 @@ TEST_P(SortsEveryDType, BytesThatAllElementsShareAreLeftOut) {
     for (std::size_t i = 0; i < 70000 && byte < size; ++i) {
       elements[i * size + byte] = static_cast<std::byte>(random() % 96);
     }
-    expect_like_reference(graph_of(Op::sort_values, intern(SortValuesAttrs{0, false}), {x}), {elements});
-    expect_like_reference(graph_of(Op::sort_indices, intern(SortIndicesAttrs{0, true}), {x}), {elements});
+    expect_like_reference(graph_of(op::sort_values, intern(SortValuesAttrs{0, false}), {x}), {elements});
+    expect_like_reference(graph_of(op::sort_indices, intern(SortIndicesAttrs{0, true}), {x}), {elements});
   }
 }
 
@@ -90,7 +89,7 @@ TEST_P(SortsEveryDType, TopKIsTheReferences) {
     for (const std::int64_t k :
          {std::int64_t{0}, std::int64_t{1}, std::min<std::int64_t>(17, extent), std::min<std::int64_t>(extent, 2000)}) {
       for (const bool largest : {false, true}) {
-        expect_like_reference(graph_of(Op::top_k, intern(TopKAttrs{k, axis, largest}), {x}), {elements});
+        expect_like_reference(graph_of(op::top_k, intern(TopKAttrs{k, axis, largest}), {x}), {elements});
       }
     }
   }
@@ -104,7 +103,7 @@ TEST_P(SortsEveryDType, PositionsInASortedTensorAreTheReferences) {
       // Also what is not sorted gives the same answers: the steps of the search are the same.
       const Meta sorted{dtype(), {size}}, values{dtype(), shape};
       for (const bool right : {false, true}) {
-        expect_like_reference(graph_of(Op::search_sorted, intern(SearchSortedAttrs{right}), {sorted, values}),
+        expect_like_reference(graph_of(op::search_sorted, intern(SearchSortedAttrs{right}), {sorted, values}),
                               {random_elements(sorted, random), random_elements(values, random)});
       }
     }
@@ -124,9 +123,9 @@ TEST_P(SortsEveryDType, NonzeroElementsAreFound) {
       const Scalar element = Scalar::read(dtype(), at);
       nonzero += element.to<bool>() ? 1 : 0;
     }
-    expect_like_reference(graph_of(Op::flat_nonzero, intern(FlatNonzeroAttrs{nonzero}), {x}), {elements});
+    expect_like_reference(graph_of(op::flat_nonzero, intern(FlatNonzeroAttrs{nonzero}), {x}), {elements});
     const std::int64_t wrong = nonzero == 0 ? element_count(shape) : nonzero - 1;
-    expect_like_reference(graph_of(Op::flat_nonzero, intern(FlatNonzeroAttrs{wrong}), {x}), {elements});
+    expect_like_reference(graph_of(op::flat_nonzero, intern(FlatNonzeroAttrs{wrong}), {x}), {elements});
   }
 }
 

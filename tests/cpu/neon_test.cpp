@@ -1,6 +1,7 @@
 // Code for ARM processors: objects are made of every kind of kernel. Nothing here can run them.
 #include "backends/cpu/code/jit.h"
 #include "cpu/random_kernel.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <gtest/gtest.h>
 #include <llvm/Support/TargetSelect.h>
@@ -78,7 +79,7 @@ TEST_F(Neon, FloatsAreWorkedOnFourAtATime) {
   Kernel kernel;
   kernel.operands = {{DType::float32, InnerStride::one, true, false}, {DType::float32, InnerStride::one, true, true}};
   kernel.body = {{Instruction::Kind::load, {}, DType::float32, 0, 0, {}},
-                 {Instruction::Kind::compute, Op::add, DType::float32, 2, 0, {0, 0}},
+                 {Instruction::Kind::compute, op::add, DType::float32, 2, 0, {0, 0}},
                  {Instruction::Kind::store, {}, DType::float32, 1, 1, {1}}};
   verify(kernel);
   const std::string text = cpu::assembly_text(kernel, cpu::Tier::one, cpu::Isa::neon);

@@ -4,6 +4,7 @@
 
 #include "backends/reference/interpreter.h"
 #include "compiler/rule_patterns.h"
+#include "ir/op_contraction.gen.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
@@ -27,7 +28,7 @@ FusionOptions unfused() {
 }
 
 bool is_convolution(Op op) {
-  return op == Op::convolution || op == Op::convolution_input_grad || op == Op::convolution_weight_grad;
+  return op == op::convolution || op == op::convolution_input_grad || op == op::convolution_weight_grad;
 }
 
 /// Every primitive alone: what it computes differs from the reference by rounding only.

@@ -7,6 +7,8 @@
 #include "cpu/graph_case.h"
 #include "fuzz/watch.h"
 #include "ir/op.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <lento/threads.h>
 
@@ -96,15 +98,15 @@ TEST(GraphCases, AreReducedToWhatFails) {
   const auto fails = [](const GraphCase& c) {
     const Graph& graph = c.random.graph;
     return std::ranges::any_of(graph.nodes, [&](const Record& record) {
-      if (record.op != Op::exp) return false;
+      if (record.op != op::exp) return false;
       const OperandRef operand = graph.operands(record)[0];
-      return operand.kind() == OperandRef::Kind::record && graph.nodes[operand.index()].op == Op::add;
+      return operand.kind() == OperandRef::Kind::record && graph.nodes[operand.index()].op == op::add;
     });
   };
   std::size_t reduced = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     RandomGraphBuilder builder(seed);
-    for (int i = 0; i < 12; ++i) builder.add(i % 4 == 0 ? Op::add : i % 4 == 1 ? Op::exp : Op::reduce_max);
+    for (int i = 0; i < 12; ++i) builder.add(i % 4 == 0 ? op::add : i % 4 == 1 ? op::exp : op::reduce_max);
     GraphCase graph{builder.finish(), seed};
     graph.random.graph.outputs.clear();
     for (std::uint32_t i = 0; i < graph.random.graph.nodes.size(); ++i) graph.random.graph.outputs.push_back(i);

@@ -6,6 +6,8 @@
 #include "base/dispatch.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +18,7 @@
 namespace lento::testing {
 
 bool differs_between_backends(Op op, DType dtype) {
-  return is_floating(dtype) && ((op >= Op::exp && op <= Op::i1e) || op == Op::general_pow);
+  return is_floating(dtype) && ((op >= op::exp && op <= op::i1e) || op == op::general_pow);
 }
 
 namespace {
@@ -24,16 +26,15 @@ namespace {
 using Kind = Instruction::Kind;
 
 /// Ops that show the sign of a nan, which is nobody's promise.
-bool shows_sign_of_nan(Op op) { return op == Op::signbit || op == Op::copysign; }
+bool shows_sign_of_nan(Op op) { return op == op::signbit || op == op::copysign; }
 
 std::vector<Op> ops_for(DType dtype, bool with_functions = false) {
   std::vector<Op> result;
-  for (std::size_t n = 0; n < kOpCount; ++n) {
-    const Op op = static_cast<Op>(n);
+  for (const Op op : all_ops()) {
     if (!info(op).elementwise() || !cpu::supports(op, dtype)) continue;
     if (!with_functions && differs_between_backends(op, dtype)) continue;
     // Which of its branches a complex function takes may hang on the sign of a nan.
-    if (is_complex(dtype) && (op >= Op::sqrt && op <= Op::i1e)) continue;
+    if (is_complex(dtype) && (op >= op::sqrt && op <= op::i1e)) continue;
     result.push_back(op);
   }
   return result;
@@ -113,16 +114,16 @@ T random_element(Random& random, Values values) {
   }
 }
 
-constexpr Op kReductions[] = {Op::reduce_sum, Op::reduce_prod, Op::reduce_max, Op::reduce_min,
-                              Op::reduce_any, Op::reduce_all,  Op::arg_max,    Op::arg_min};
+constexpr Op kReductions[] = {op::reduce_sum, op::reduce_prod, op::reduce_max, op::reduce_min,
+                              op::reduce_any, op::reduce_all,  op::arg_max,    op::arg_min};
 
 bool needs_elements(Op op) {
-  return op == Op::reduce_max || op == Op::reduce_min || op == Op::arg_max || op == Op::arg_min;
+  return op == op::reduce_max || op == op::reduce_min || op == op::arg_max || op == op::arg_min;
 }
 
 DType reduced_dtype(Op op, DType dtype) {
-  if (op == Op::reduce_any || op == Op::reduce_all) return DType::bool_;
-  return op == Op::arg_max || op == Op::arg_min ? DType::int64 : dtype;
+  if (op == op::reduce_any || op == op::reduce_all) return DType::bool_;
+  return op == op::arg_max || op == op::arg_min ? DType::int64 : dtype;
 }
 
 /// Builds the body step by step; every value that nothing has used yet is stored in the end.
@@ -216,10 +217,10 @@ class Builder {
     const std::uint16_t from = elements[below(random_, elements.size())];
     const DType dtype = kernel_.body[from].dtype;
     Op op = kReductions[below(random_, std::size(kReductions))];
-    if (!cpu::supports(op, dtype)) op = Op::reduce_sum;
+    if (!cpu::supports(op, dtype)) op = op::reduce_sum;
     // There is no largest of no elements; bools have no sum.
-    if (choice_.length == 0 && needs_elements(op)) op = Op::reduce_any;
-    if (is_bool(dtype) && (op == Op::reduce_sum || op == Op::reduce_prod)) op = Op::reduce_all;
+    if (choice_.length == 0 && needs_elements(op)) op = op::reduce_any;
+    if (is_bool(dtype) && (op == op::reduce_sum || op == op::reduce_prod)) op = op::reduce_all;
     add({Kind::reduce, op, reduced_dtype(op, dtype), 1, 0, {from}});
   }
 
@@ -377,7 +378,7 @@ KernelCall every_reduction(Random& random, const KernelChoice& choice) {
   kernel.operands.push_back({dtype, InnerStride::one, true, false});
   kernel.body.push_back({Kind::load, {}, dtype, 0, 0, {}});
   for (const Op op : kReductions) {
-    const bool takes_bool = op >= Op::reduce_any && op <= Op::arg_min;
+    const bool takes_bool = op >= op::reduce_any && op <= op::arg_min;
     if (!cpu::supports(op, dtype) || (is_bool(dtype) && !takes_bool) || (choice.length == 0 && needs_elements(op))) {
       continue;
     }

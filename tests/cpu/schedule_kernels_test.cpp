@@ -11,6 +11,7 @@
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
 #include "cpu/interpret.h"
+#include "ir/op_elementwise.gen.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 
@@ -119,9 +120,9 @@ class KernelChecker {
     return std::ranges::any_of(kernel.body, [&](const Instruction& i) {
       if (i.kind != Kind::compute) return false;
       const bool complex_function = is_complex(kernel.body[i.inputs[0]].dtype) &&
-                                    ((i.op >= Op::sqrt && i.op <= Op::i1e) || i.op == Op::general_pow);
+                                    ((i.op >= op::sqrt && i.op <= op::i1e) || i.op == op::general_pow);
       if (complex_function) return true;
-      if (i.op != Op::signbit && i.op != Op::copysign) return false;
+      if (i.op != op::signbit && i.op != op::copysign) return false;
       for (unsigned j = 0; j < i.input_count; ++j) {
         if (kernel.body[i.inputs[j]].kind != Kind::load) return true;
       }

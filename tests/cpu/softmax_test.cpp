@@ -1,6 +1,8 @@
 // Softmax as one kernel of three passes, which keeps exponentials in its output: the bits of the separate steps.
 #include "backends/cpu/code/jit.h"
 #include "compiler/softmax_kernel.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -66,7 +68,7 @@ Kernel combination(const Layout& layout, Op op, bool exp) {
   kernel.body = {{Kind::load, {}, kFloat, 0, 0, {}},
                  {Kind::load, {}, kFloat, 0, 1, {}},
                  {Kind::compute, op, kFloat, 2, 0, {0, 1}}};
-  if (exp) kernel.body.push_back({Kind::compute, Op::exp, kFloat, 1, 0, {2}});
+  if (exp) kernel.body.push_back({Kind::compute, op::exp, kFloat, 1, 0, {2}});
   const auto last = static_cast<std::uint16_t>(kernel.body.size() - 1);
   kernel.body.push_back({Kind::store, {}, kFloat, 1, 2, {last}});
   return kernel;
@@ -80,13 +82,13 @@ void check(const Layout& layout, cpu::Tier tier) {
   for (float& element : x) element = normal(random);
   std::vector<float> largest(static_cast<std::size_t>(std::max(layout.rows, layout.columns))), sums(largest.size());
 
-  run(reduction(layout, Op::reduce_max), layout, {{x.data(), layout.whole()}, {largest.data(), layout.reduced()}},
+  run(reduction(layout, op::reduce_max), layout, {{x.data(), layout.whole()}, {largest.data(), layout.reduced()}},
       tier);
   const Operand result{separate.data(), layout.whole()};
-  run(combination(layout, Op::subtract, true), layout,
+  run(combination(layout, op::subtract, true), layout,
       {{x.data(), layout.whole()}, {largest.data(), layout.reduced()}, result}, tier);
-  run(reduction(layout, Op::reduce_sum), layout, {result, {sums.data(), layout.reduced()}}, tier);
-  run(combination(layout, Op::divide, false), layout, {result, {sums.data(), layout.reduced()}, result}, tier);
+  run(reduction(layout, op::reduce_sum), layout, {result, {sums.data(), layout.reduced()}}, tier);
+  run(combination(layout, op::divide, false), layout, {result, {sums.data(), layout.reduced()}, result}, tier);
 
   run(softmax_kernel(layout.form), layout, {{x.data(), layout.whole()}, {fused.data(), layout.whole()}}, tier);
   EXPECT_EQ(std::memcmp(separate.data(), fused.data(), count * sizeof(float)), 0);

@@ -4,6 +4,8 @@
 #include "backends/cpu/code/kernel_cache.h"
 #include "backends/cpu/program.h"
 #include "base/counters.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 #include "ir/run_graph.h"
 
 #include <lento/error.h>
@@ -34,12 +36,12 @@ TEST_F(SwitchesTest, OptionsNameThemAndNoneIsWhatTheEnvironmentSays) {
   EXPECT_EQ(options().fusion, false);
   EXPECT_EQ(options().tier, CodeTier::one);
   EXPECT_EQ(switches()->fallback.count(), 2U);
-  EXPECT_TRUE(switches()->falls_back(Op::exp));
-  EXPECT_TRUE(switches()->falls_back(Op::reduce_sum));
+  EXPECT_TRUE(switches()->falls_back(op::exp));
+  EXPECT_TRUE(switches()->falls_back(op::reduce_sum));
   Options again = saved_;
   again.force_fallback = options().force_fallback;
   set_options(again);
-  EXPECT_TRUE(switches()->falls_back(Op::exp)) << "the text that options() gives can be set";
+  EXPECT_TRUE(switches()->falls_back(op::exp)) << "the text that options() gives can be set";
   set_options({});
   EXPECT_EQ(*switches(), Switches());
 }

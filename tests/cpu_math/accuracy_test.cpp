@@ -2,6 +2,7 @@
 #include "backends/cpu/math/math.h"
 
 #include "cpu_math/measure.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <gtest/gtest.h>
 
@@ -127,7 +128,7 @@ template <class T>
 void expect_exact_quadrants() {
   const Arguments<T> arguments = angles_near_quadrants<T>();
   for (const MathFunction& function : math_functions()) {
-    if (function.op != Op::sin && function.op != Op::cos && function.op != Op::tan) continue;
+    if (function.op != op::sin && function.op != op::cos && function.op != op::tan) continue;
     const std::vector<T> got = run(function, arguments, 8, kFloor);
     const WorstError worst = worst_error<T>(function, arguments.a, arguments.b, got);
     EXPECT_LE(worst.ulp, 2) << function.name << "(" << arguments.a[worst.index] << ") = " << got[worst.index];
@@ -144,11 +145,11 @@ TEST(EmitMath, HasNothingForOtherOpsAndTypes) {
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getFloatTy(), builder.getHalfTy()}, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "start", function));
-  EXPECT_EQ(cpu::emit_math(builder, Op::lgamma, {function->getArg(0)}), nullptr);
-  EXPECT_EQ(cpu::emit_math(builder, Op::exp, {function->getArg(1)}), nullptr);
+  EXPECT_EQ(cpu::emit_math(builder, op::lgamma, {function->getArg(0)}), nullptr);
+  EXPECT_EQ(cpu::emit_math(builder, op::exp, {function->getArg(1)}), nullptr);
   EXPECT_TRUE(builder.GetInsertBlock()->empty());
-  EXPECT_FALSE(cpu::has_math(Op::add));
-  EXPECT_TRUE(cpu::has_math(Op::exp));
+  EXPECT_FALSE(cpu::has_math(op::add));
+  EXPECT_TRUE(cpu::has_math(op::exp));
 }
 
 TEST(EmitMath, MayBeUsedInTheMiddleOfABlock) {
@@ -161,7 +162,7 @@ TEST(EmitMath, MayBeUsedInTheMiddleOfABlock) {
   builder.SetInsertPoint(start);
   llvm::ReturnInst* end = builder.CreateRet(function->getArg(0));
   builder.SetInsertPoint(end);
-  llvm::Value* result = cpu::emit_math(builder, Op::sin, {function->getArg(0)});
+  llvm::Value* result = cpu::emit_math(builder, op::sin, {function->getArg(0)});
   end->setOperand(0, result);
   EXPECT_EQ(builder.GetInsertBlock(), end->getParent());
   EXPECT_NE(end->getParent(), start);

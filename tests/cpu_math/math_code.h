@@ -1,7 +1,7 @@
 // The code of emit_math as something to call: a loop over arrays, compiled for a processor and a vector length.
 #pragma once
 
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <cstdint>
 #include <memory>

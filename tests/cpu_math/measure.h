@@ -4,6 +4,7 @@
 #include "cpu_math/math_code.h"
 #include "cpu_math/oracle.h"
 #include "cpu_math/samples.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <cstddef>
 #include <span>
@@ -61,7 +62,7 @@ Arguments<T> arguments_for(const MathFunction& function, std::size_t count, std:
   Arguments<T> arguments{random_values<T>(count, seed), random_values<T>(count, seed + 1)};
   auto& [a, b] = arguments;
   for (std::size_t i = 0; i < count; ++i) {
-    if (function.op == Op::general_pow) {
+    if (function.op == op::general_pow) {
       if (i % 4 != 0) a[i] = std::abs(a[i]);
       if (i % 8 == 3) {
         const int power = static_cast<int>(i / 8 % 30);
@@ -70,8 +71,8 @@ Arguments<T> arguments_for(const MathFunction& function, std::size_t count, std:
       }
       if (i % 8 == 5) b[i] = std::round(b[i]);
     }
-    if (function.op == Op::logaddexp && i % 3 != 0) b[i] = a[i] + b[i] / 4;
-    if (function.op == Op::atan2 && i % 3 == 0) b[i] = a[i] * (1 + b[i] / 16);
+    if (function.op == op::logaddexp && i % 3 != 0) b[i] = a[i] + b[i] / 4;
+    if (function.op == op::atan2 && i % 3 == 0) b[i] = a[i] * (1 + b[i] / 16);
   }
   return arguments;
 }

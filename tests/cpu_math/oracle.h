@@ -1,7 +1,7 @@
 // What the functions should give, with far more precision than asked for, and the distance from it in ulp.
 #pragma once
 
-#include "ir/op.gen.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,7 @@ double ulp_distance(T got, W want, W scale = 0) {
 /// The scale for ulp_distance: logaddexp, whose result may cancel to nothing, is measured by its larger argument.
 template <class W>
 W scale_of(Op op, W a, W b) {
-  return op == Op::logaddexp ? std::max(a, b) : W{0};
+  return op == op::logaddexp ? std::max(a, b) : W{0};
 }
 
 }  // namespace lento::testing

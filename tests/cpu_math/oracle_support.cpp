@@ -1,6 +1,7 @@
 #include "cpu_math/oracle.h"
 
 #include "backends/reference/scalar_math.h"
+#include "ir/op_elementwise.gen.h"
 
 namespace lento::testing {
 namespace {
@@ -22,14 +23,15 @@ double double_sigmoid(double x, double) { return 1 / (1 + std::exp(-x)); }
 /// Rounded from more than double, for its terms may cancel.
 double double_logaddexp(double a, double b) { return static_cast<double>(wide_logaddexp(a, b)); }
 
-#define LENTO_UNARY(op, function)                                                                                      \
-  MathFunction {                                                                                                       \
-    Op::op, #op, 1, [](double a, double) { return std::function(a); }, [](Wide a, Wide) { return function##f128(a); }, \
-        [](float a, float) { return std::function(a); }, [](double a, double) { return std::function(a); }             \
+#define LENTO_UNARY(which, function)                                                                     \
+  MathFunction {                                                                                         \
+    op::which, #which, 1, [](double a, double) { return std::function(a); },                             \
+        [](Wide a, Wide) { return function##f128(a); }, [](float a, float) { return std::function(a); }, \
+        [](double a, double) { return std::function(a); }                                                \
   }
-#define LENTO_BINARY(op, function)                                                                                 \
+#define LENTO_BINARY(which, function)                                                                              \
   MathFunction {                                                                                                   \
-    Op::op, #op, 2, [](double a, double b) { return std::function(a, b); },                                        \
+    op::which, #which, 2, [](double a, double b) { return std::function(a, b); },                                  \
         [](Wide a, Wide b) { return function##f128(a, b); }, [](float a, float b) { return std::function(a, b); }, \
         [](double a, double b) { return std::function(a, b); }                                                     \
   }
@@ -53,14 +55,14 @@ const MathFunction kFunctions[] = {
     LENTO_UNARY(asinh, asinh),
     LENTO_UNARY(acosh, acosh),
     LENTO_UNARY(atanh, atanh),
-    {Op::sigmoid, "sigmoid", 1, double_sigmoid, wide_sigmoid, [](float a, float) { return math::sigmoid(a); },
+    {op::sigmoid, "sigmoid", 1, double_sigmoid, wide_sigmoid, [](float a, float) { return math::sigmoid(a); },
      [](double a, double) { return math::sigmoid(a); }},
     LENTO_UNARY(erf, erf),
     LENTO_UNARY(erfc, erfc),
     LENTO_BINARY(atan2, atan2),
     LENTO_BINARY(hypot, hypot),
     LENTO_BINARY(general_pow, pow),
-    {Op::logaddexp, "logaddexp", 2, double_logaddexp, wide_logaddexp,
+    {op::logaddexp, "logaddexp", 2, double_logaddexp, wide_logaddexp,
      [](float a, float b) { return math::logaddexp(a, b); }, [](double a, double b) { return math::logaddexp(a, b); }},
 };
 

@@ -1,7 +1,9 @@
 #include "ir/graph_maker.h"
 
-#include "ir/infer.gen.h"
+#include "ir/infer.h"
+#include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 
 #include <algorithm>
 
@@ -47,7 +49,7 @@ OperandRef GraphMaker::node(Op op, std::span<const OperandRef> operands, AttrsId
 }
 
 OperandRef GraphMaker::result(OperandRef producer, std::uint32_t index) {
-  Record record{.op = Op::result, .dtype = results_[index].dtype};
+  Record record{.op = op::result, .dtype = results_[index].dtype};
   record.operand_count = 1;
   record.shape = intern_shape(results_[index].shape);
   record.operands[0] = producer;

@@ -233,8 +233,9 @@ RandomGraph random_graph(std::uint64_t seed, std::size_t nodes, std::int64_t lon
 
 std::vector<Op> all_primitives() {
   std::vector<Op> ops;
-  for (std::size_t i = 0; i < kOpCount; ++i) {
-    if (info(static_cast<Op>(i)).family != Family::bookkeeping) ops.push_back(static_cast<Op>(i));
+  for (const Op op : all_ops()) {
+    const bool added = static_cast<std::uint16_t>(op) >= kFirstAddedOp;  // by another test: nobody can run it
+    if (!added && info(op).family != Family::bookkeeping) ops.push_back(op);
   }
   return ops;
 }

@@ -3,7 +3,7 @@
 // without data errors.
 //
 //     RandomGraph random = random_graph(seed, 50);
-//     RandomGraphBuilder builder(seed); builder.add(Op::top_k); ... builder.finish();
+//     RandomGraphBuilder builder(seed); builder.add(op::top_k); ... builder.finish();
 #pragma once
 
 #include "ir/graph.h"

@@ -3,6 +3,13 @@
 
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_contraction.gen.h"
+#include "ir/op_fft.gen.h"
+#include "ir/op_gather.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_scatter.gen.h"
+#include "ir/op_sort.gen.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,7 +70,7 @@ void RandomGraphBuilder::add_cast(Op op) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto to = static_cast<DType>(d);
     const bool fits =
-        op == Op::bitcast ? size_of(from) == size_of(to) : !is_complex(from) || is_complex(to) || is_bool(to);
+        op == op::bitcast ? size_of(from) == size_of(to) : !is_complex(from) || is_complex(to) || is_bool(to);
     if (fits) targets |= dtype_bit(to);
   }
   append(op, {x}, {{"dtype", {static_cast<std::int64_t>(any_dtype(targets))}}});
@@ -84,11 +91,11 @@ void RandomGraphBuilder::add_along_axes(Op op) {
 }
 
 bool RandomGraphBuilder::add_index_map(Op op) {
-  const OperandRef x = value(kAny, op == Op::concatenate ? 1 : 0);
+  const OperandRef x = value(kAny, op == op::concatenate ? 1 : 0);
   const Shape& shape = meta(x).shape;
   const std::size_t rank = shape.size();
   switch (op) {
-    case Op::reshape: {
+    case op::reshape: {
       Shape target = shape;
       std::shuffle(target.begin(), target.end(), random_);
       if (chance(0.3)) target = {element_count(shape)};
@@ -96,14 +103,14 @@ bool RandomGraphBuilder::add_index_map(Op op) {
       append(op, {x}, {{"shape", target}});
       return true;
     }
-    case Op::permute_dims: {
+    case op::permute_dims: {
       Ints axes(rank, 0);
       std::iota(axes.begin(), axes.end(), 0);
       std::shuffle(axes.begin(), axes.end(), random_);
       append(op, {x}, {{"axes", axes}});
       return true;
     }
-    case Op::broadcast_to: {
+    case op::broadcast_to: {
       Shape target = shape;
       for (std::int64_t& extent : target) {
         if (extent == 1) extent = between(0, 3);
@@ -112,8 +119,8 @@ bool RandomGraphBuilder::add_index_map(Op op) {
       append(op, {x}, {{"shape", target}});
       return true;
     }
-    case Op::strided_slice:
-    case Op::strided_update: {
+    case op::strided_slice:
+    case op::strided_update: {
       std::vector<OperandRef> operands{x};
       std::vector<OperandRef> starts;
       Ints axes;
@@ -134,12 +141,12 @@ bool RandomGraphBuilder::add_index_map(Op op) {
         starts.push_back(number(backwards ? start + span - 1 : start));
         part[axis] = size;
       }
-      if (op == Op::strided_update) operands.push_back(value(meta(x).dtype, part));
+      if (op == op::strided_update) operands.push_back(value(meta(x).dtype, part));
       operands.insert(operands.end(), starts.begin(), starts.end());
       append(op, operands, {{"axes", axes}, {"sizes", sizes}, {"steps", steps}});
       return true;
     }
-    case Op::pad_constant: {
+    case op::pad_constant: {
       Ints low = any_ints(rank, 0, 2);
       const Ints high = any_ints(rank, 0, 2);
       for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -148,7 +155,7 @@ bool RandomGraphBuilder::add_index_map(Op op) {
       append(op, {x, number(meta(x).dtype)}, {{"low", low}, {"high", high}});
       return true;
     }
-    case Op::concatenate: {
+    case op::concatenate: {
       std::vector<OperandRef> operands{x};
       const std::int64_t axis = between(0, static_cast<std::int64_t>(rank) - 1);
       const DType dtype = meta(x).dtype;
@@ -170,17 +177,17 @@ bool RandomGraphBuilder::add_gather(Op op) {
   const Shape shape = meta(x).shape;
   const std::int64_t axis = between(0, static_cast<std::int64_t>(shape.size()) - 1);
   switch (op) {
-    case Op::take_axis:
+    case op::take_axis:
       append(op, {x, indices(any_shape(0, 2), shape[position(axis)])}, {{"axis", {axis}}});
       return true;
-    case Op::take_along_axis: {
+    case op::take_along_axis: {
       Shape selected = shape;
       for (std::int64_t& extent : selected) extent = between(0, extent);
       selected[position(axis)] = between(0, 4);
       append(op, {x, indices(selected, shape[position(axis)])}, {{"axis", {axis}}});
       return true;
     }
-    case Op::gather_nd: {
+    case op::gather_nd: {
       std::vector<OperandRef> operands{x};
       const Shape common = any_shape(0, 2);
       for (std::int64_t i = 0; i <= axis; ++i) operands.push_back(indices(common, shape[position(i)]));
@@ -198,14 +205,14 @@ bool RandomGraphBuilder::add_scatter(Op op) {
   const DType dtype = meta(x).dtype;
   const std::int64_t axis = between(0, static_cast<std::int64_t>(shape.size()) - 1);
   switch (op) {
-    case Op::scatter_axis: {
+    case op::scatter_axis: {
       Shape selected = shape;
       for (std::int64_t& extent : selected) extent = between(0, extent);
       selected[position(axis)] = between(0, 4);
       append(op, {x, indices(selected, shape[position(axis)]), value(dtype, selected)}, {{"axis", {axis}}});
       return true;
     }
-    case Op::scatter_nd: {
+    case op::scatter_nd: {
       Shape selected = any_shape(0, 2);
       std::vector<OperandRef> operands;
       for (std::int64_t i = 0; i <= axis; ++i) operands.push_back(indices(selected, shape[position(i)]));
@@ -221,22 +228,22 @@ bool RandomGraphBuilder::add_scatter(Op op) {
 
 bool RandomGraphBuilder::add_sort(Op op) {
   switch (op) {
-    case Op::sort_values:
-    case Op::sort_indices:
-    case Op::top_k: {
+    case op::sort_values:
+    case op::sort_indices:
+    case op::top_k: {
       const OperandRef x = value(kBool | kReal, 1);
       const Shape& shape = meta(x).shape;
       const std::int64_t axis = between(0, static_cast<std::int64_t>(shape.size()) - 1);
       append(op, {x}, {{"axis", {axis}}, {"k", {between(0, shape[position(axis)])}}});
       return true;
     }
-    case Op::search_sorted: {
+    case op::search_sorted: {
       const OperandRef values = value(kBool | kReal);
       const OperandRef sorted = input(meta(values).dtype, any_shape(1, 1), {InputDomain::Kind::sorted});
       append(op, {sorted, values});
       return true;
     }
-    case Op::flat_nonzero: {
+    case op::flat_nonzero: {
       const OperandRef x = value(kAny);
       append(op, {x}, {{"size", {0}}});  // how many are not zero depends on the values
       return true;
@@ -247,7 +254,7 @@ bool RandomGraphBuilder::add_sort(Op op) {
 }
 
 bool RandomGraphBuilder::add_fft(Op op) {
-  const OperandRef x = value(op == Op::fft_r2c ? kFloating : kComplex, 1, 1);
+  const OperandRef x = value(op == op::fft_r2c ? kFloating : kComplex, 1, 1);
   const Shape& shape = meta(x).shape;
   const std::int64_t axis = between(0, static_cast<std::int64_t>(shape.size()) - 1);
   const std::int64_t even = 2 * (shape[position(axis)] - 1);
@@ -257,7 +264,7 @@ bool RandomGraphBuilder::add_fft(Op op) {
 
 bool RandomGraphBuilder::add_contraction(Op op) {
   const DType dtype = any_dtype(kNumeric);
-  if (op == Op::matrix_multiply) {
+  if (op == op::matrix_multiply) {
     Shape a = any_shape(0, 2);
     Shape b = a;
     if (!b.empty() && chance(0.5)) b.erase(0);
@@ -285,10 +292,10 @@ bool RandomGraphBuilder::add_contraction(Op op) {
   }
   x.append(spatial);
   weight.append(kernel);
-  const bool input_grad = op == Op::convolution_input_grad;
-  const bool weight_grad = op == Op::convolution_weight_grad;
-  if (!input_grad && !weight_grad && op != Op::convolution) return false;
-  const OperandRef first = value(dtype, op == Op::convolution ? x : result);
+  const bool input_grad = op == op::convolution_input_grad;
+  const bool weight_grad = op == op::convolution_weight_grad;
+  if (!input_grad && !weight_grad && op != op::convolution) return false;
+  const OperandRef first = value(dtype, op == op::convolution ? x : result);
   const OperandRef second = value(dtype, weight_grad ? x : weight);
   append(op, {first, second},
          {{"stride", stride},

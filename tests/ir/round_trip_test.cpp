@@ -1,5 +1,7 @@
 // Clause M2: the text form parses back into the same graph.
 #include "ir/example_graph.h"
+#include "ir/op.h"
+#include "ir/op_elementwise.gen.h"
 #include "ir/random_graph.h"
 #include "ir/verify.h"
 
@@ -59,7 +61,7 @@ TEST(RoundTrip, M2_RandomGraphs) {
     expect_round_trip(random.graph);
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
-  EXPECT_EQ(seen.size(), all_primitives().size() + 1);  // and Op::result
+  EXPECT_EQ(seen.size(), all_primitives().size() + 1);  // and op::result
 }
 
 TEST(RoundTrip, M2_TheEmptyGraph) { expect_round_trip(Graph{}); }
@@ -123,7 +125,7 @@ TEST(RoundTrip, T9_AChainOfAMillionNodes) {
   constexpr std::uint32_t kNodes = 1'000'000;
   Graph graph;
   graph.inputs.push_back({DType::float32, intern_shape(Shape{2, 3})});
-  Record record{.op = Op::multiply, .dtype = DType::float32};
+  Record record{.op = op::multiply, .dtype = DType::float32};
   record.operand_count = 2;
   record.shape = graph.inputs[0].shape;
   for (std::uint32_t i = 0; i < kNodes; ++i) {

@@ -92,13 +92,17 @@ def test_dry_run_says_what_it_would_do_and_does_nothing(workplace: Workplace) ->
     assert not workplace.out.exists()
 
 
-def test_the_list_of_files_is_the_same_for_every_catalogue(workplace: Workplace, tmp_path: Path) -> None:
+def compiled(folder: Path) -> set[str]:
+    return {name for name in contents(folder) if name.endswith(".cpp")}
+
+
+def test_the_list_of_compiled_files_is_the_same_for_every_catalogue(workplace: Workplace, tmp_path: Path) -> None:
     assert workplace.generate().status == 0
-    files = set(contents(workplace.out))
+    files = compiled(workplace.out)
     workplace.ops = ROOT / "ops"
     whole = tmp_path / "whole"
     assert workplace.run("generate", "--out", str(whole), "--quiet").status == 0
-    assert set(contents(whole)) == files
+    assert compiled(whole) == files
 
 
 def test_depfile_names_every_input_and_output(workplace: Workplace) -> None:
@@ -144,16 +148,94 @@ def test_examples_are_shown_in_docs_and_docstrings(workplace: Workplace) -> None
 
 def test_every_generated_function_names_its_entry(workplace: Workplace) -> None:
     assert workplace.generate().status == 0
-    for name in ("ops/elementwise.gen.cpp", "ops/primitives.gen.cpp", "ops/methods.gen.cpp", "reference/kernels.gen.h"):
+    for name in (
+        "ops/elementwise.gen.cpp",
+        "ops/primitives.gen.cpp",
+        "ops/methods.gen.cpp",
+        "reference/kernels_gather.gen.h",
+    ):
         lines = (workplace.out / name).read_text().splitlines()
         heads = [i for i, line in enumerate(lines) if re.match(r"(Tensor|void) (?!run\b)\S+\(.*", line)]
         assert heads
         for i in heads:
-            assert re.match(r"// ops/a_good\.yaml:\d+: \w+", lines[i - 1]), (name, lines[i])
-    assert (
-        "// ops/a_good.yaml:1: tanh = float(x) in floating|complex"
-        in (workplace.out / "ir" / "infer.gen.h").read_text()
+            assert re.match(r"// ops/a_good\.yaml: \w+", lines[i - 1]), (name, lines[i])
+    rules = (workplace.out / "ir" / "elementwise_rules.gen.h").read_text()
+    assert "// ops/a_good.yaml: tanh = float(x) in floating|complex" in rules
+
+
+def numbers(workplace: Workplace) -> dict[str, str]:
+    """What each op's number is made of."""
+    found = {}
+    for path in (workplace.out / "ir").glob("op_*.gen.h"):
+        found |= dict(re.findall(r"inline constexpr Op (\w+) = (op_number\(.*\));", path.read_text()))
+    return found
+
+
+def test_numbers_stay_when_another_family_grows(workplace: Workplace) -> None:
+    assert workplace.generate().status == 0
+    before = numbers(workplace)
+    assert before["take_axis"] == "op_number(Family::gather, 0)"
+    workplace.write(
+        "a_first.yaml",
+        "- {op: half, doc: D., args: [x: Tensor], family: elementwise, dtype: same(x) in floating, compute: x / 2}\n",
     )
+    assert workplace.generate().status == 0
+    after = numbers(workplace)
+    assert "half" in after
+    assert after["take_axis"] == before["take_axis"]
+
+
+def changed_by(workplace: Workplace, entry: str) -> set[str]:
+    """The generated C++ files that change when the catalogue has this entry too."""
+    assert workplace.generate().status == 0
+    before = contents(workplace.out)
+    workplace.write("a_good.yaml", entry + GOOD)
+    assert workplace.generate().status == 0
+    after = contents(workplace.out)
+    return {name for name, text in after.items() if ".gen." in name and before.get(name) != text}
+
+
+def test_a_new_composite_changes_what_it_is_part_of(workplace: Workplace) -> None:
+    # In front of all others, where it moves every line below it.
+    changed = changed_by(workplace, "- {op: cube, doc: D., args: [x: Tensor], family: composite}\n\n")
+    shards = {name for name in changed if re.fullmatch(r"(ops/composites|python/functions)_\d\.gen\.cpp", name)}
+    assert len(shards) == 2
+    assert changed - shards == {"lento/ops/cube.gen.h", "lento/ops.gen.h"}
+
+
+def callers(workplace: Workplace, **sources: str) -> Path:
+    """A folder of files that call ops; their names have a dot instead of the first underscore."""
+    folder = workplace.ops.parent / "callers"
+    folder.mkdir()
+    for name, text in sources.items():
+        (folder / name.replace("_", ".", 1)).write_text(text)
+    return folder
+
+
+def test_a_file_gets_the_declarations_of_the_ops_it_names(workplace: Workplace) -> None:
+    folder = callers(
+        workplace,
+        twice_cpp='#include "own/twice.calls.gen.h"\n// tanh\nauto text = "take_axis";\nsquare(mul(x, 100\'000));\n',
+        none_cpp="int tanh;\n",
+    )
+    outcome = workplace.generate("--callers", f"own={folder}")
+    assert outcome.status == 0, outcome.errors
+    header = (workplace.out / "own" / "twice.calls.gen.h").read_text()
+    assert re.findall(r"#include <lento/ops/(.*)\.gen\.h>", header) == ["multiply", "square"]
+    assert "Tensor square(const Tensor& x);" in header
+    assert not (workplace.out / "own" / "none.calls.gen.h").exists()
+
+
+def test_a_header_and_its_source_share_their_declarations(workplace: Workplace) -> None:
+    folder = callers(workplace, two_h='#include "own/two.calls.gen.h"\ntanh(x);\n', two_cpp="square(x);\n")
+    assert workplace.generate("--callers", f"own={folder}").status == 0
+    header = (workplace.out / "own" / "two.calls.gen.h").read_text()
+    assert re.findall(r"#include <lento/ops/(.*)\.gen\.h>", header) == ["square", "tanh"]
+
+
+def test_wrong_callers_are_told(workplace: Workplace) -> None:
+    assert "--callers takes PREFIX=DIR, not 'x'" in workplace.generate("--callers", "x").errors
+    assert "is no folder" in workplace.generate("--callers", "x=/no/such/folder").errors
 
 
 def test_list_gives_the_ops_as_json(workplace: Workplace) -> None:
@@ -203,6 +285,7 @@ def test_no_generated_line_is_longer_than_the_house_style_allows(tmp_path: Path)
     place.ops = ROOT / "ops"
     out = tmp_path / "out"
     assert place.run("generate", "--out", str(out), "--quiet").status == 0
-    for name in ("lento/ops.gen.h", "lento/tensor_methods.gen.inc", "ops/primitives.gen.cpp", "ops/methods.gen.cpp"):
-        long = [line for line in (out / name).read_text().splitlines() if len(line) > 120]
-        assert long == []
+    written = ["lento/tensor_methods.gen.inc", "ops/primitives.gen.cpp", "ops/methods.gen.cpp"]
+    for path in [*(out / name for name in written), *(out / "lento" / "ops").rglob("*.gen.h")]:
+        long = [line for line in path.read_text().splitlines() if len(line) > 120]
+        assert long == [], path

@@ -471,3 +471,11 @@ def test_a_folder_without_a_catalogue_is_an_error(workplace: Workplace) -> None:
     outcome = workplace.generate()
     assert outcome.status == 1
     assert "no catalogue file (*.yaml) in this folder" in outcome.errors
+
+
+def test_a_family_that_needs_more_numbers_than_it_has_is_an_error(workplace: Workplace) -> None:
+    entry = "- {{op: pick_{}, doc: D., args: [x: Tensor], family: sort, batch: each, dtype: same(x) in any}}\n"
+    workplace.write("b.yaml", "".join(entry.format(i) for i in range(33)))
+    outcome = workplace.check()
+    assert outcome.status == 1
+    assert "b.yaml:33:8: error: primitive 'pick_32' is one too many: family 'sort' has 32 numbers" in outcome.errors

@@ -1,5 +1,11 @@
 // Casts and creation: every conversion has a defined result (clause T3).
 #include "backends/reference/convert.h"
+#include "ir/attrs_cast.gen.h"
+#include "ir/attrs_creation.gen.h"
+#include "ir/infer_cast.gen.h"
+#include "ir/infer_creation.gen.h"
+#include "reference/kernels_cast.gen.h"
+#include "reference/kernels_creation.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,7 @@
 // Matrix products and convolutions, against formulas written another way and against each other.
+#include "ir/attrs_contraction.gen.h"
+#include "ir/infer_contraction.gen.h"
+#include "reference/kernels_contraction.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,7 @@
 // Fourier transforms against their definition, computed in long double.
+#include "ir/attrs_fft.gen.h"
+#include "ir/infer_fft.gen.h"
+#include "reference/kernels_fft.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,11 @@
 // Gathers and scatters: positions, order of updates, and indices out of range.
 #include "backends/reference/arithmetic.h"
+#include "ir/attrs_gather.gen.h"
+#include "ir/attrs_scatter.gen.h"
+#include "ir/infer_gather.gen.h"
+#include "ir/infer_scatter.gen.h"
+#include "reference/kernels_gather.gen.h"
+#include "reference/kernels_scatter.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,8 @@
 // Index maps against a reader of coordinates: each kernel's result is compared with a formula for one element, over
 // random shapes; then errors and every dtype.
+#include "ir/attrs_index_map.gen.h"
+#include "ir/infer_index_map.gen.h"
+#include "reference/kernels_index_map.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,9 @@
 // Factorisations: what they promise, checked by multiplying back.
+#include "ir/attrs_linalg.gen.h"
+#include "ir/infer_contraction.gen.h"
+#include "ir/infer_linalg.gen.h"
+#include "reference/kernels_contraction.gen.h"
+#include "reference/kernels_linalg.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

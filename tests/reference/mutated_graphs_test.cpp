@@ -2,7 +2,8 @@
 // them, or they run: a value, or a failure, and never a byte outside of the operands (which a sanitizer sees).
 #include "backends/reference/interpreter.h"
 #include "fuzz/watch.h"
-#include "ir/infer.gen.h"
+#include "ir/infer.h"
+#include "ir/op.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"

@@ -4,9 +4,9 @@
 #include <lento/error.h>
 
 #include "backends/reference/array.h"
+#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
-#include "ir/infer.gen.h"
-#include "reference/kernels.gen.h"
+#include "ir/shape_table.h"
 
 #include <algorithm>
 #include <complex>

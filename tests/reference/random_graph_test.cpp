@@ -6,6 +6,7 @@
 #include "ir/run_graph.h"
 
 #include "backend/backend.h"
+#include "ir/op.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,8 @@
 // Random bits: the published known answers of Philox4x32-10, and which word of which block an element is.
 #include "backends/reference/philox.h"
+#include "ir/attrs_random.gen.h"
+#include "ir/infer_random.gen.h"
+#include "reference/kernels_random.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,11 @@
 // Reductions and scans: their order, special values, wrapping, empty operands.
 #include "backends/reference/arithmetic.h"
+#include "ir/attrs_reduction.gen.h"
+#include "ir/attrs_scan.gen.h"
+#include "ir/infer_reduction.gen.h"
+#include "ir/infer_scan.gen.h"
+#include "reference/kernels_reduction.gen.h"
+#include "reference/kernels_scan.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

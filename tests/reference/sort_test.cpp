@@ -1,5 +1,8 @@
 // Sorting and searching: order of special values, stability, every dtype.
 #include "backends/reference/arithmetic.h"
+#include "ir/attrs_sort.gen.h"
+#include "ir/infer_sort.gen.h"
+#include "reference/kernels_sort.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,10 @@
 // Sliding windows: maxima with their positions, and sums.
+#include "ir/attrs_contraction.gen.h"
+#include "ir/attrs_window.gen.h"
+#include "ir/infer_contraction.gen.h"
+#include "ir/infer_window.gen.h"
+#include "reference/kernels_contraction.gen.h"
+#include "reference/kernels_window.gen.h"
 #include "reference/owned.h"
 
 #include <gtest/gtest.h>

@@ -309,6 +309,14 @@ std::vector<std::string> public_parameters(const Entry& entry, bool declare, boo
   return result;
 }
 
+std::vector<std::string> composite_parameters(const Entry& entry) {
+  return mapped(entry.args, [](const Arg& arg) { return fmt::format("{} {}", param_type(arg), arg.name); });
+}
+
+void declare_composite(Writer& w, const Entry& entry) {
+  w.wrapped(fmt::format("{} {}(", return_type(entry), entry.name), composite_parameters(entry), ");");
+}
+
 std::size_t shard_of(std::string_view name, std::size_t count) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;

@@ -75,6 +75,11 @@ bool takes_site(const Entry& entry);
 /// Parameters of the public function; `declare` adds defaults. Without the first one for a method.
 std::vector<std::string> public_parameters(const Entry& entry, bool declare, bool method = false);
 
+/// Parameters of the body of a composite: as the public function's, without defaults and site.
+std::vector<std::string> composite_parameters(const Entry& entry);
+/// The declaration of that body, in namespace lento::composite.
+void declare_composite(Writer& w, const Entry& entry);
+
 /// Which of `count` files a name goes to: depends on the name alone, so that adding an op changes one file.
 std::size_t shard_of(std::string_view name, std::size_t count);
 

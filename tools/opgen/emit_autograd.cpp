@@ -1,4 +1,5 @@
 // autograd/: the derivative of each primitive, from its `vjp` entry.
+#include "callers.h"
 #include "cpp.h"
 #include "emit.h"
 #include "expression.h"
@@ -89,7 +90,7 @@ void declare_results(Writer& w, const Entry& entry, const std::set<std::string>&
 void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
   const std::set<std::string> names = names_in(entry);
   w.line();
-  w.line("// {}", entry.origin);
+  w.line("// {}", entry.file);
   w.line("void vjp_{}(RuleCall& call) {{", entry.name);
   w.indent();
   declare_results(w, entry, names);
@@ -108,11 +109,6 @@ void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
 
 std::string derivatives(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("The derivative of each primitive that has one (autograd/rule.h)."));
-  w.add(
-      "#include <lento/ops.gen.h>\n\n#include \"autograd/rule.h\"\n#include \"autograd/rules.h\"\n#include "
-      "\"ir/attrs.gen.h\"");
-  w.line();
   w.add("namespace lento {");
   w.line();
   w.add("namespace {");
@@ -128,7 +124,7 @@ std::string derivatives(const Catalogue& catalogue) {
   w.indent();
   for (const Entry* entry : catalogue.primitives()) {
     if (entry->vjp.empty()) continue;
-    w.line("case Op::{}:", cpp_identifier(entry->name));
+    w.line("case op::{}:", cpp_identifier(entry->name));
     w.line("  return vjp_{};", entry->name);
   }
   w.add("default:");
@@ -139,13 +135,25 @@ std::string derivatives(const Catalogue& catalogue) {
   w.add("}");
   w.line();
   w.add("}  // namespace lento");
-  return w.text();
+  Writer head;
+  head.add(file_header("The derivative of each primitive that has one (autograd/rule.h)."));
+  for (const std::string& include : op_includes(ops_named_in(w.text(), catalogue))) head.add(include);
+  head.line();
+  head.add("#include \"autograd/rule.h\"");
+  head.add("#include \"autograd/rules.h\"");
+  for (const std::string& family : kPrimitiveFamilies) {
+    head.line("#include \"ir/attrs_{}.gen.h\"", family);
+    head.line("#include \"ir/op_{}.gen.h\"", family);
+  }
+  head.line();
+  return head.text() + w.text();
 }
 
 std::string batch_rules(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header("How each primitive is repeated for a batch of examples (autograd/batch_rule.h)."));
   w.add("#include \"autograd/batch_rule.h\"");
+  for (const std::string& family : kPrimitiveFamilies) w.line("#include \"ir/op_{}.gen.h\"", family);
   w.line();
   w.add("namespace lento {");
   w.line();
@@ -155,7 +163,7 @@ std::string batch_rules(const Catalogue& catalogue) {
   w.indent();
   for (const Entry* entry : catalogue.primitives()) {
     if (!entry->elementwise() && !entry->batch) continue;
-    w.line("case Op::{}:", cpp_identifier(entry->name));
+    w.line("case op::{}:", cpp_identifier(entry->name));
     w.line("  return BatchRule::{};", entry->elementwise() ? "align" : entry->batch->value);
   }
   w.add("default:");

@@ -1,6 +1,7 @@
 // lento/ and ops/: the public functions and methods, and what they do.
 #include <algorithm>
 
+#include "callers.h"
 #include "cpp.h"
 #include "emit.h"
 #include "expression.h"
@@ -26,6 +27,52 @@ void close_namespace(Writer& w, const std::string& space) {
   if (!space.empty()) w.line("}}  // namespace {}", space);
 }
 
+/// Exports an op in other namespaces too.
+void using_declarations(Writer& w, const Entry& entry) {
+  for (const std::string& also : entry.also) {
+    const std::string space = also == "lento" ? "" : also;
+    const std::string from = entry.space.empty() ? "lento" : entry.space;
+    open_namespace(w, space);
+    w.line("using {}::{};", from, entry.name);
+    for (const Text& alias : entry.aliases) w.line("using {}::{};", from, alias.value);
+    close_namespace(w, space);
+  }
+}
+
+/// The header of one op: whoever calls few of them includes few, and a new one changes no other.
+std::string op_header(const Entry& entry) {
+  Writer w;
+  w.add(file_header(fmt::format("{}: {}", entry.file, entry.name)));
+  w.add("#pragma once");
+  w.line();
+  w.add("#include <lento/op_types.h>");
+  w.line();
+  w.add("namespace lento {");
+  if (entry.returns == Returns::named) {
+    w.line();
+    w.line("/// Results of {}.", entry.name);
+    w.line("struct {} {{", return_type(entry));
+    w.indent();
+    for (const std::string& result : entry.results) w.line("Tensor {};", result);
+    w.dedent();
+    w.add("};");
+  }
+  w.line();
+  open_namespace(w, entry.space);
+  w.comment("/// ", entry.doc);
+  w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
+  for (const Text& alias : entry.aliases) {
+    w.line("/// Another name of {}.", entry.name);
+    w.function(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ")",
+               fmt::format("return {}(", entry.name), argument_names(entry, takes_site(entry)), ");");
+  }
+  close_namespace(w, entry.space);
+  using_declarations(w, entry);
+  w.line();
+  w.add("}  // namespace lento");
+  return w.text();
+}
+
 std::string ops_header(const Catalogue& catalogue) {
   Writer w;
   w.add(
@@ -34,70 +81,7 @@ std::string ops_header(const Catalogue& catalogue) {
                   "and throws when shapes, dtypes or arguments are wrong."));
   w.add("#pragma once");
   w.line();
-  w.add("#include <lento/export.h>");
-  w.add("#include <lento/random.h>");
-  w.add("#include <lento/tensor.h>");
-  w.line();
-  w.add("#include <cstdint>");
-  w.add("#include <limits>");
-  w.add("#include <optional>");
-  w.add("#include <source_location>");
-  w.add("#include <string_view>");
-  w.add("#include <vector>");
-  w.line();
-  w.add("namespace lento {");
-  for (const Entry& entry : catalogue.entries) {
-    if (entry.returns != Returns::named) continue;
-    w.line();
-    w.line("/// Results of {} ({}).", entry.name, entry.origin);
-    w.line("struct {} {{", return_type(entry));
-    w.indent();
-    for (const std::string& result : entry.results) w.line("Tensor {};", result);
-    w.dedent();
-    w.add("};");
-  }
-  for (const std::string& space : kSpaces) {
-    const bool any = std::any_of(catalogue.entries.begin(), catalogue.entries.end(),
-                                 [&](const Entry& e) { return e.space == space; });
-    if (!any) continue;
-    w.line();
-    if (space == "prim")
-      w.add("/// The primitives behind the public functions: what a backend runs. Arguments are not converted.");
-    open_namespace(w, space);
-    for (const Entry& entry : catalogue.entries) {
-      if (entry.space != space) continue;
-      w.line();
-      w.comment("/// ", entry.doc);
-      w.line("// {}: {}", entry.origin, entry.name);
-      w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
-      for (const Text& alias : entry.aliases) {
-        w.line("/// Another name of {}.", entry.name);
-        w.function(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ")",
-                   fmt::format("return {}(", entry.name), argument_names(entry, takes_site(entry)), ");");
-      }
-    }
-    if (!space.empty()) w.line();
-    close_namespace(w, space);
-  }
-  w.line();
-  w.add("// Functions of a namespace that are also exported elsewhere.");
-  for (const std::string& space : kSpaces) {
-    std::vector<std::string> uses;
-    for (const Entry& entry : catalogue.entries) {
-      for (const std::string& also : entry.also) {
-        if ((also == "lento" ? "" : also) != space) continue;
-        const std::string from = entry.space.empty() ? "lento" : entry.space;
-        uses.push_back(fmt::format("using {}::{};", from, entry.name));
-        for (const Text& alias : entry.aliases) uses.push_back(fmt::format("using {}::{};", from, alias.value));
-      }
-    }
-    if (uses.empty()) continue;
-    open_namespace(w, space);
-    for (const std::string& use : uses) w.add(use);
-    close_namespace(w, space);
-  }
-  w.line();
-  w.add("}  // namespace lento");
+  for (const Entry& entry : catalogue.entries) w.line("#include <{}>", entry.header());
   return w.text();
 }
 
@@ -109,7 +93,7 @@ std::string method_declarations(const Catalogue& catalogue) {
   for (const Entry& entry : catalogue.entries) {
     if (entry.method.empty()) continue;
     w.line();
-    w.line("/// {} ({})", entry.qualified(), entry.origin);
+    w.line("/// {} ({})", entry.qualified(), entry.file);
     // An elaborated name declares a result type that is defined later, in lento/ops.gen.h.
     const std::string type = (entry.returns == Returns::named ? "struct " : "") + return_type(entry);
     w.wrapped(fmt::format("{} {}(", type, entry.method), public_parameters(entry, true, true), ") const;");
@@ -138,36 +122,12 @@ std::string method_definitions(const Catalogue& catalogue) {
     for (std::size_t i = 1; i < entry.args.size(); ++i) arguments.push_back(entry.args[i].name);
     if (!operand_first) arguments.push_back("site");
     w.line();
-    w.line("// {}: {}", entry.origin, entry.name);
+    w.line("// {}: {}", entry.file, entry.name);
     w.function(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
                ") const", fmt::format("return {}(", entry.qualified()), arguments, ");");
   }
   w.line();
   w.add("}  // namespace lento");
-  return w.text();
-}
-
-std::vector<std::string> composite_parameters(const Entry& entry) {
-  return mapped(entry.args, [](const Arg& arg) { return fmt::format("{} {}", param_type(arg), arg.name); });
-}
-
-std::string composites_header(const Catalogue& catalogue) {
-  Writer w;
-  w.add(file_header(
-      "What the composites do, once their wrappers have checked and converted the arguments. Those without a `compose` "
-      "expression are written by hand in src/ops/."));
-  w.add("#pragma once");
-  w.line();
-  w.add("#include <lento/ops.gen.h>");
-  w.line();
-  w.add("namespace lento::composite {");
-  for (const Entry* entry : catalogue.composites()) {
-    w.line();
-    w.line("// {}: {}", entry->origin, entry->name);
-    w.wrapped(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ");");
-  }
-  w.line();
-  w.add("}  // namespace lento::composite");
   return w.text();
 }
 
@@ -178,7 +138,7 @@ void elementwise_function(Writer& w, const Entry& entry) {
   const bool operands = std::all_of(entry.args.begin() + static_cast<std::ptrdiff_t>(masks), entry.args.end(),
                                     [](const Arg& arg) { return arg.type.kind == ArgKind::operand; });
   std::string function;
-  std::vector<std::string> arguments = {"Op::" + op, "rules::" + op};
+  std::vector<std::string> arguments = {"op::" + op, "rules::" + op};
   if (entry.args.size() == 1 && entry.args[0].type.kind == ArgKind::tensor) {
     function = "record_unary";
     arguments.insert(arguments.end(), {entry.args[0].name, "site"});
@@ -194,21 +154,26 @@ void elementwise_function(Writer& w, const Entry& entry) {
     arguments.push_back(fmt::format("{{{}}}", fmt::join(mapped(entry.args, operand), ", ")));
   }
   w.line();
-  w.line("// {}: {}", entry.origin, entry.name);
+  w.line("// {}: {}", entry.file, entry.name);
   w.function(fmt::format("{} {}(", return_type(entry), entry.name), public_parameters(entry, false), ")",
              fmt::format("return {}(", function), arguments, ");");
 }
 
-std::string ops_includes() {
-  return "#include <lento/ops.gen.h>\n\n#include \"ir/attrs.gen.h\"\n#include \"ir/infer.gen.h\"\n#include "
-         "\"ir/op.gen.h\"\n"
-         "#include \"ops/wrapper.h\"\n#include \"tensor/record.h\"\n";
+void add_includes(Writer& w, const std::vector<const Entry*>& ops, const std::vector<std::string>& own) {
+  for (const std::string& include : op_includes(ops)) w.add(include);
+  w.line();
+  for (const std::string& header : own) w.line("#include \"{}\"", header);
+  w.line();
 }
 
 std::string elementwise_source(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header("The elementwise functions: promotion, broadcasting and recording are in tensor/record.h."));
-  w.add(ops_includes());
+  std::vector<const Entry*> all;
+  for (const Entry& entry : catalogue.entries) {
+    if (entry.elementwise()) all.push_back(&entry);
+  }
+  add_includes(w, all, {"ir/elementwise_rules.gen.h", "ir/op_elementwise.gen.h", "ops/wrapper.h", "tensor/record.h"});
   w.add("namespace lento {");
   for (const std::string& space : kSpaces) {
     std::vector<const Entry*> here;
@@ -250,7 +215,7 @@ std::string attribute_value(const Entry& entry, const Arg& arg) {
 
 void primitive_function(Writer& w, const Entry& entry) {
   w.line();
-  w.line("// {}: {}", entry.origin, entry.name);
+  w.line("// {}: {}", entry.file, entry.name);
   open_call(w, entry);
   const Arg* device = nullptr;
   bool list = false;
@@ -303,7 +268,7 @@ void primitive_function(Writer& w, const Entry& entry) {
     w.line("const RecordOperand operands[] = {};", operands);
     operands = "operands";
   }
-  std::vector<std::string> arguments = {fmt::format("Op::{}", cpp_identifier(entry.name)), several ? "metas" : "meta",
+  std::vector<std::string> arguments = {fmt::format("op::{}", cpp_identifier(entry.name)), several ? "metas" : "meta",
                                         operands, attrs};
   if (several) {
     w.wrapped("std::vector<Tensor> all = record_multi(", arguments, ");");
@@ -324,7 +289,18 @@ void primitive_function(Writer& w, const Entry& entry) {
 std::string primitives_source(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header("The primitives that are not elementwise: infer, then record."));
-  w.add(ops_includes());
+  std::vector<const Entry*> all;
+  for (const Entry& entry : catalogue.entries) {
+    if (entry.primitive() && !entry.elementwise()) all.push_back(&entry);
+  }
+  std::vector<std::string> own;
+  for (const std::string& family : kPrimitiveFamilies) {
+    if (family == "elementwise") continue;
+    own.push_back(fmt::format("ir/infer_{}.gen.h", family));
+    own.push_back(fmt::format("ir/op_{}.gen.h", family));
+  }
+  own.insert(own.end(), {"ops/wrapper.h", "tensor/record.h"});
+  add_includes(w, all, own);
   w.add("namespace lento {");
   for (const std::string& space : kSpaces) {
     std::vector<const Entry*> here;
@@ -346,7 +322,7 @@ std::string primitives_source(const Catalogue& catalogue) {
 /// The wrapper: names the call, checks choices and dtypes, converts what the dtype rule says, and calls the body.
 void composite_function(Writer& w, const Entry& entry) {
   w.line();
-  w.line("// {}: {}{}", entry.origin, entry.name, entry.has_dtype ? fmt::format(" = {}", entry.dtype.text) : "");
+  w.line("// {}: {}{}", entry.file, entry.name, entry.has_dtype ? fmt::format(" = {}", entry.dtype.text) : "");
   open_call(w, entry);
   for (const Arg& arg : entry.args) {
     if (arg.type.kind != ArgKind::choice) continue;
@@ -383,46 +359,47 @@ void composite_function(Writer& w, const Entry& entry) {
   w.add("}");
 }
 
-std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
-  Writer w;
-  w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.",
-                                shard + 1, kShards)));
-  w.add("#include \"ops/composites.gen.h\"");
+void composite_bodies(Writer& w, const std::vector<const Entry*>& here, const Catalogue& catalogue) {
+  w.add("namespace composite {");
   w.line();
-  w.add("#include \"ops/wrapper.h\"");
-  w.add("#include \"tensor/draws.h\"");
-  w.line();
-  w.add("namespace lento {");
-  bool composed = false;
-  for (const Entry* entry : catalogue.composites()) {
-    if (!entry->compose || shard_of(entry->name, kShards) != shard) continue;
-    if (!composed) {
-      w.line();
-      w.add("namespace composite {");
-      composed = true;
-    }
+  for (const Entry* entry : here) declare_composite(w, *entry);
+  for (const Entry* entry : here) {
+    if (!entry->compose) continue;
     w.line();
-    w.line("// {}: {}", entry->origin, entry->name);
+    w.line("// {}: {}", entry->file, entry->name);
     w.function(fmt::format("{} {}(", return_type(*entry), entry->name), composite_parameters(*entry), ")", "return ",
                {qualify_ops(entry->compose->value, *entry, catalogue)}, ";");
   }
-  if (composed) {
-    w.line();
-    w.add("}  // namespace composite");
+  w.line();
+  w.add("}  // namespace composite");
+}
+
+std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
+  std::vector<const Entry*> all;
+  for (const Entry* entry : catalogue.composites()) {
+    if (shard_of(entry->name, kShards) == shard) all.push_back(entry);
   }
+  Writer code;
+  composite_bodies(code, all, catalogue);
   for (const std::string& space : kSpaces) {
     std::vector<const Entry*> here;
-    for (const Entry* entry : catalogue.composites()) {
-      if (entry->space == space && shard_of(entry->name, kShards) == shard) here.push_back(entry);
+    for (const Entry* entry : all) {
+      if (entry->space == space) here.push_back(entry);
     }
     if (here.empty()) continue;
-    if (!space.empty()) w.line();
-    open_namespace(w, space);
-    for (const Entry* entry : here) composite_function(w, *entry);
-    if (!space.empty()) w.line();
-    close_namespace(w, space);
+    if (!space.empty()) code.line();
+    open_namespace(code, space);
+    for (const Entry* entry : here) composite_function(code, *entry);
+    if (!space.empty()) code.line();
+    close_namespace(code, space);
   }
+  Writer w;
+  w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.",
+                                shard + 1, kShards)));
+  add_includes(w, ops_named_in(code.text(), catalogue), {"ops/wrapper.h", "tensor/draws.h"});
+  w.add("namespace lento {");
   w.line();
+  w.add(code.text());
   w.add("}  // namespace lento");
   return w.text();
 }
@@ -431,9 +408,9 @@ std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
 
 void emit_ops(const Catalogue& catalogue, Files& files) {
   files["lento/ops.gen.h"] = ops_header(catalogue);
+  for (const Entry& entry : catalogue.entries) files[entry.header()] = op_header(entry);
   files["lento/tensor_methods.gen.inc"] = method_declarations(catalogue);
   files["ops/methods.gen.cpp"] = method_definitions(catalogue);
-  files["ops/composites.gen.h"] = composites_header(catalogue);
   files["ops/elementwise.gen.cpp"] = elementwise_source(catalogue);
   files["ops/primitives.gen.cpp"] = primitives_source(catalogue);
   for (std::size_t shard = 0; shard < kShards; ++shard) {

@@ -2,6 +2,7 @@
 // names.
 #include <sstream>
 
+#include "callers.h"
 #include "cpp.h"
 #include "emit.h"
 #include "python_words.h"
@@ -133,7 +134,7 @@ void string_lines(Writer& w, const std::string& text, std::string_view tail) {
 
 void function(Writer& w, const Entry& entry) {
   w.line();
-  w.line("// {}: {}", entry.origin, entry.name);
+  w.line("// {}: {}", entry.file, entry.name);
   const std::string constant = constant_name(entry);
   std::string parameters = "{}";
   if (!entry.args.empty()) {
@@ -215,7 +216,11 @@ std::string functions_source(const Catalogue& catalogue, std::size_t shard) {
   w.add(file_header(fmt::format("The op functions for Python, part {} of {}.", shard + 1, kShards)));
   w.add("#include \"python/functions.gen.h\"");
   w.line();
-  w.add("#include <lento/ops.gen.h>");
+  std::vector<const Entry*> here;
+  for (const Entry& entry : catalogue.entries) {
+    if (shard_of(entry.name, kShards) == shard) here.push_back(&entry);
+  }
+  for (const std::string& include : op_includes(here)) w.add(include);
   w.line();
   w.add("#include <array>");
   w.add("#include <limits>");
@@ -224,20 +229,13 @@ std::string functions_source(const Catalogue& catalogue, std::size_t shard) {
   w.add("namespace lento::python {");
   w.line();
   w.add("namespace {");
-  bool any = false;
-  for (const Entry& entry : catalogue.entries) {
-    if (shard_of(entry.name, kShards) != shard) continue;
-    function(w, entry);
-    any = true;
-  }
-  if (any) {
+  for (const Entry* entry : here) function(w, *entry);
+  if (!here.empty()) {
     w.line();
     w.add("constexpr Export kExports[] = {");
     w.indent();
     w.indent();
-    for (const Entry& entry : catalogue.entries) {
-      if (shard_of(entry.name, kShards) == shard) export_rows(w, entry);
-    }
+    for (const Entry* entry : here) export_rows(w, *entry);
     w.dedent();
     w.dedent();
     w.add("};");
@@ -245,7 +243,7 @@ std::string functions_source(const Catalogue& catalogue, std::size_t shard) {
   w.line();
   w.add("}  // namespace");
   w.line();
-  w.line("std::span<const Export> exports_{}() {{ return {}; }}", shard, any ? "kExports" : "{}");
+  w.line("std::span<const Export> exports_{}() {{ return {}; }}", shard, here.empty() ? "{}" : "kExports");
   w.line();
   w.add("}  // namespace lento::python");
   return w.text();

@@ -29,35 +29,24 @@ std::vector<std::string> kernel_parameters(const Entry& entry) {
   return result;
 }
 
-std::string kernels_header(const Catalogue& catalogue) {
+std::string kernels_header(const Catalogue& catalogue, const std::string& family) {
   Writer w;
-  w.add(
-      file_header("The reference kernels: one function for each primitive that is not elementwise, written by hand in "
-                  "backends/reference/<family>.cpp, and the inner loops of the elementwise ones."));
+  w.add(file_header(fmt::format(
+      "The reference kernels of {} ops, written by hand in backends/reference: one function per op.", family)));
   w.add("#pragma once");
   w.line();
-  w.add("#include \"backends/reference/dispatch.h\"");
-  w.add("#include \"backends/reference/elementwise.h\"");
-  w.add("#include \"ir/attrs.gen.h\"");
-  w.add("#include \"ir/op.gen.h\"");
+  w.add("#include \"backends/reference/array.h\"");
+  w.line("#include \"ir/attrs_{}.gen.h\"", family);
   w.line();
   w.add("#include <span>");
   w.line();
   w.add("namespace lento::reference {");
   for (const Entry* entry : catalogue.primitives()) {
-    if (entry->elementwise()) continue;
+    if (entry->family != family) continue;
     w.line();
-    w.line("// {}: {}", entry->origin, entry->name);
+    w.line("// {}: {}", entry->file, entry->name);
     w.wrapped(fmt::format("void {}(", cpp_identifier(entry->name)), kernel_parameters(*entry), ");");
   }
-  w.line();
-  w.add("/// Computes the results of one record. Throws when the data does not fit, such as an index out of range.");
-  w.add("void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);");
-  w.line();
-  w.add(
-      "/// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that "
-      "dtype.");
-  w.add("ElementwiseLoop find_elementwise(Op op, DType compute);");
   w.line();
   w.add("}  // namespace lento::reference");
   return w.text();
@@ -66,9 +55,13 @@ std::string kernels_header(const Catalogue& catalogue) {
 std::string kernels_source(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header("Calls the kernel of an op."));
-  w.add("#include \"reference/kernels.gen.h\"");
-  w.line();
+  w.add("#include \"backends/reference/dispatch.h\"");
   w.add("#include \"backends/reference/elementwise_loops.h\"");
+  for (const std::string& family : kPrimitiveFamilies) {
+    if (family == "elementwise") continue;
+    w.line("#include \"ir/op_{}.gen.h\"", family);
+    w.line("#include \"reference/kernels_{}.gen.h\"", family);
+  }
   w.line();
   w.add("namespace lento::reference {");
   w.line();
@@ -114,7 +107,7 @@ std::string kernels_source(const Catalogue& catalogue) {
       ++position;
     }
     if (entry->has_attributes()) arguments.push_back(fmt::format("decode_{}(attrs)", entry->name));
-    w.line("case Op::{}:", cpp_identifier(entry->name));
+    w.line("case op::{}:", cpp_identifier(entry->name));
     w.indent();
     w.wrapped(fmt::format("return {}(", cpp_identifier(entry->name)), arguments, ");");
     w.dedent();
@@ -161,7 +154,7 @@ std::string one_line(std::string text) {
 
 void elementwise_loop(Writer& w, const Entry& entry) {
   w.line();
-  w.line("// {}: {} = {}", entry.origin, entry.name, entry.dtype.text);
+  w.line("// {}: {} = {}", entry.file, entry.name, entry.dtype.text);
   w.add("template <class S>");
   w.line("void {}_loop(std::int64_t count, void* out, const void* const* inputs, const std::int64_t* strides) {{",
          entry.name);
@@ -225,6 +218,7 @@ std::string elementwise_source(const Catalogue& catalogue, std::size_t shard) {
       shard + 1, kShards)));
   w.add("#include \"backends/reference/elementwise_loops.h\"");
   w.add("#include \"backends/reference/scalar_math.h\"");
+  w.add("#include \"ir/op_elementwise.gen.h\"");
   w.line();
   w.add("#include <cmath>");
   w.add("#include <complex>");
@@ -250,7 +244,7 @@ std::string elementwise_source(const Catalogue& catalogue, std::size_t shard) {
   for (const Entry* entry : here) {
     for (std::size_t d = 0; d < kDtypes.size(); ++d) {
       if ((entry->dtype.dtypes >> d & 1) == 0) continue;
-      w.line("table.add(Op::{}, {}, {}_loop<{}>);", cpp_identifier(entry->name), cpp_dtype(kDtypes[d]), entry->name,
+      w.line("table.add(op::{}, {}, {}_loop<{}>);", cpp_identifier(entry->name), cpp_dtype(kDtypes[d]), entry->name,
              cpp_element_type(kDtypes[d]));
     }
   }
@@ -264,7 +258,10 @@ std::string elementwise_source(const Catalogue& catalogue, std::size_t shard) {
 }  // namespace
 
 void emit_reference(const Catalogue& catalogue, Files& files) {
-  files["reference/kernels.gen.h"] = kernels_header(catalogue);
+  for (const std::string& family : kPrimitiveFamilies) {
+    if (family != "elementwise")
+      files[fmt::format("reference/kernels_{}.gen.h", family)] = kernels_header(catalogue, family);
+  }
   files["reference/kernels.gen.cpp"] = kernels_source(catalogue);
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     files[fmt::format("reference/elementwise_{}.gen.cpp", shard)] = elementwise_source(catalogue, shard);

@@ -64,7 +64,8 @@ class Loader : YamlFile {
     entry_ = Entry{};
     entry_.at = position(node);
     entry_.group = path_.stem().string();
-    entry_.origin = fmt::format("ops/{}:{}", path_.filename().string(), entry_.at.line);
+    entry_.file = fmt::format("ops/{}", path_.filename().string());
+    entry_.origin = fmt::format("{}:{}", entry_.file, entry_.at.line);
     std::set<std::string> seen;
     // `method: true` needs the op's name, so names come first.
     for (const bool names : {true, false}) {

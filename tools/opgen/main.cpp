@@ -1,6 +1,7 @@
 // opgen: reads the op catalogue and writes everything that follows from it.
 //
-//     opgen generate --ops DIR --out DIR [--math FILE]... [--depfile FILE] [--docs FILE] [--dry-run] [--quiet]
+//     opgen generate --ops DIR --out DIR [--math FILE]... [--callers PREFIX=DIR]... [--depfile FILE] [--docs FILE]
+//                    [--dry-run] [--quiet]
 //     opgen check    --ops DIR [--math FILE]...
 //     opgen list     --ops DIR
 //
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "callers.h"
 #include "emit.h"
 #include "load.h"
 #include "validate.h"
@@ -28,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kUsage =
-    "usage: opgen generate --ops DIR --out DIR [--math FILE]... [--depfile FILE] [--docs FILE] [--dry-run] [--quiet]\n"
+    "usage: opgen generate --ops DIR --out DIR [--math FILE]... [--callers PREFIX=DIR]... [--depfile FILE]\n"
+    "                      [--docs FILE] [--dry-run] [--quiet]\n"
     "       opgen check --ops DIR [--math FILE]...\n"
     "       opgen list --ops DIR\n";
 
@@ -36,6 +39,7 @@ struct Options {
   std::string command;
   fs::path ops, out, depfile, docs;
   std::vector<fs::path> math;
+  std::vector<CallerFolder> callers;
   bool dry_run = false;
   bool quiet = false;
 };
@@ -44,10 +48,23 @@ struct UsageError {
   std::string message;
 };
 
+/// "ops=src/ops"
+CallerFolder caller_folder(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError{fmt::format("--callers takes PREFIX=DIR, not '{}'", text)};
+  }
+  CallerFolder callers{text.substr(0, equals), text.substr(equals + 1)};
+  if (!fs::is_directory(callers.folder)) {
+    throw UsageError{fmt::format("--callers: '{}' is no folder", callers.folder.string())};
+  }
+  return callers;
+}
+
 Options parse(const std::vector<std::string>& arguments) {
   static const std::vector<std::string> kCommands = {"generate", "check", "list"};
-  static const std::vector<std::string> kOptions = {"--ops",  "--out",     "--math", "--depfile",
-                                                    "--docs", "--dry-run", "--quiet"};
+  static const std::vector<std::string> kOptions = {"--ops",     "--out",  "--math",    "--callers",
+                                                    "--depfile", "--docs", "--dry-run", "--quiet"};
   Options options;
   if (arguments.empty()) throw UsageError{"no command"};
   options.command = arguments[0];
@@ -66,6 +83,8 @@ Options parse(const std::vector<std::string>& arguments) {
       options.out = value();
     } else if (option == "--math") {
       options.math.push_back(value());
+    } else if (option == "--callers") {
+      options.callers.push_back(caller_folder(value().string()));
     } else if (option == "--depfile") {
       options.depfile = value();
     } else if (option == "--docs") {
@@ -103,6 +122,7 @@ int generate(const Options& options, const Catalogue& catalogue) {
   emit_ops(catalogue, files);
   emit_reference(catalogue, files);
   emit_python(catalogue, files);
+  emit_calls(catalogue, options.callers, files);
   files["docs/ops.md"] = emit_docs(catalogue);
   files["tests/op_samples.json"] = emit_samples(catalogue);
   const WriteReport report = write_tree(options.out, files, options.dry_run);

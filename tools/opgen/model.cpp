@@ -16,9 +16,15 @@ const std::vector<std::pair<std::string, unsigned>> kDtypeClasses = {
 const std::vector<std::string> kBatchRules = {"shift", "leading", "product", "merge", "index",
                                               "take",  "search",  "draw",    "each"};
 
-const std::vector<std::string> kFamilies = {"elementwise", "creation", "cast",    "reduction", "scan",
-                                            "index_map",   "gather",   "scatter", "sort",      "contraction",
-                                            "window",      "linalg",   "fft",     "random",    "composite"};
+const std::vector<std::string> kPrimitiveFamilies = {"elementwise", "creation", "cast",    "reduction", "scan",
+                                                     "index_map",   "gather",   "scatter", "sort",      "contraction",
+                                                     "window",      "linalg",   "fft",     "random"};
+
+const std::vector<std::string> kFamilies = [] {
+  std::vector<std::string> families = kPrimitiveFamilies;
+  families.push_back("composite");
+  return families;
+}();
 
 const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special"};
 
@@ -44,6 +50,8 @@ const Arg* Entry::find_arg(std::string_view arg) const {
 }
 
 std::string Entry::qualified() const { return space.empty() ? "lento::" + name : "lento::" + space + "::" + name; }
+
+std::string Entry::header() const { return "lento/ops/" + (space.empty() ? "" : space + "/") + name + ".gen.h"; }
 
 std::vector<const Entry*> Catalogue::primitives() const {
   std::vector<const Entry*> result;

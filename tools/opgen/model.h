@@ -107,6 +107,7 @@ struct Entry {
   std::optional<double> tolerance;
   std::string see;
   Position at;
+  std::string file;              ///< "ops/math.yaml": what C++ names, so that an entry above changes no code
   std::string origin;            ///< "ops/math.yaml:12": stable wherever the catalogue lies
   std::string group;             ///< the file's stem
   std::set<std::string> broken;  ///< keys whose value was wrong: what depends on them is not checked further
@@ -117,6 +118,8 @@ struct Entry {
   const Arg* find_arg(std::string_view arg) const;
   /// "lento::linalg::qr"
   std::string qualified() const;
+  /// The generated header that declares its function: "lento/ops/linalg/qr.gen.h"
+  std::string header() const;
 };
 
 struct Catalogue {
@@ -139,7 +142,8 @@ struct Catalogue {
 extern const std::vector<std::string> kDtypes;
 /// Dtype classes and the sets they stand for.
 extern const std::vector<std::pair<std::string, unsigned>> kDtypeClasses;
-extern const std::vector<std::string> kFamilies;
+extern const std::vector<std::string> kPrimitiveFamilies;
+extern const std::vector<std::string> kFamilies;  ///< and composites
 extern const std::vector<std::string> kBatchRules;
 extern const std::vector<std::string> kNamespaces;
 

@@ -18,6 +18,10 @@ const std::set<std::string> kReservedArguments = {"site", "scope", "named", "sel
 const std::set<std::string> kReservedInPrimitives = {"attrs", "meta", "metas", "operands", "all"};
 const std::set<std::string> kReservedInLoops = {"out", "inputs", "strides", "count", "i"};
 
+/// The numbers of a family (src/ir/op_number.h).
+constexpr std::size_t kFamilyRoom = 32;
+constexpr std::size_t kElementwiseRoom = 256;
+
 /// Methods of Tensor that are written by hand (include/lento/tensor.h).
 const std::set<std::string> kReservedMethods = {
     "defined", "dtype", "shape",       "rank",      "size",  "device",       "is_pending",
@@ -34,6 +38,7 @@ class Validator {
 
   void run() {
     check_names();
+    check_room();
     for (const Entry& entry : catalogue_.entries) {
       check_keyword(entry.name, "op", entry.at);
       for (const Text& alias : entry.aliases) check_keyword(alias.value, "alias", alias.at);
@@ -247,6 +252,18 @@ class Validator {
                       (entry.args[0].type.kind == ArgKind::tensor || entry.args[0].type.kind == ArgKind::operand);
     if (!self) error(entry.at, fmt::format("op '{}' cannot be a method: its first argument is no Tensor", entry.name));
     if (entry.hidden) error(entry.at, fmt::format("hidden op '{}' cannot be a method", entry.name));
+  }
+
+  /// Each family has a block of numbers (src/ir/op_number.h).
+  void check_room() {
+    std::map<std::string, std::size_t> counts;
+    for (const Entry* entry : catalogue_.primitives()) {
+      const std::size_t room = entry->elementwise() ? kElementwiseRoom : kFamilyRoom;
+      if (++counts[entry->family] == room + 1) {
+        error(entry->at, fmt::format("primitive '{}' is one too many: family '{}' has {} numbers", entry->name,
+                                     entry->family, room));
+      }
+    }
   }
 
   /// vmap repeats what is recorded: primitives. Elementwise ones all have the same rule.

@@ -4,8 +4,18 @@
 #include "backends/cpu/libraries/conv.h"
 #include "backends/cpu/libraries/matmul.h"
 #include "backends/cpu/native/reduce.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_contraction.gen.h"
+#include "ir/op_contraction.gen.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_fft.gen.h"
+#include "ir/op_gather.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_linalg.gen.h"
+#include "ir/op_random.gen.h"
+#include "ir/op_reduction.gen.h"
+#include "ir/op_scan.gen.h"
+#include "ir/op_scatter.gen.h"
+#include "ir/op_sort.gen.h"
 
 #include <optional>
 
@@ -64,9 +74,9 @@ std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const 
     problem.dilation = attrs.dilation;
     problem.groups = attrs.groups;
   };
-  if (node.op == Op::convolution) {
+  if (node.op == op::convolution) {
     take(ConvolutionKind::forward, decode_convolution(node.attrs), first.shape, second.shape, out);
-  } else if (node.op == Op::convolution_input_grad) {
+  } else if (node.op == op::convolution_input_grad) {
     take(ConvolutionKind::input_grad, decode_convolution_input_grad(node.attrs), out, second.shape, first.shape);
   } else {
     take(ConvolutionKind::weight_grad, decode_convolution_weight_grad(node.attrs), second.shape, out, first.shape);
@@ -133,55 +143,55 @@ std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, con
 std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step) {
   if (switches()->falls_back(graph.nodes[step.nodes[0]].op)) return nullptr;
   switch (graph.nodes[step.nodes[0]].op) {
-    case Op::matrix_multiply:
+    case op::matrix_multiply:
       return make_matmul_step(graph, step);
-    case Op::convolution:
-    case Op::convolution_input_grad:
-    case Op::convolution_weight_grad:
+    case op::convolution:
+    case op::convolution_input_grad:
+    case op::convolution_weight_grad:
       return make_convolution_step(graph, step);
-    case Op::fft_c2c:
-    case Op::fft_r2c:
-    case Op::fft_c2r:
+    case op::fft_c2c:
+    case op::fft_r2c:
+    case op::fft_c2r:
       return make_fft_step(graph, step);
-    case Op::cholesky_factor:
-    case Op::qr_factor:
-    case Op::svd_factor:
-    case Op::eigh_factor:
-    case Op::eig_factor:
-    case Op::lu_factor:
-    case Op::linear_solve:
-    case Op::triangular_solve:
+    case op::cholesky_factor:
+    case op::qr_factor:
+    case op::svd_factor:
+    case op::eigh_factor:
+    case op::eig_factor:
+    case op::lu_factor:
+    case op::linear_solve:
+    case op::triangular_solve:
       return make_linalg_step(graph, step);
-    case Op::take_axis:
-    case Op::take_along_axis:
-    case Op::gather_nd:
+    case op::take_axis:
+    case op::take_along_axis:
+    case op::gather_nd:
       return make_gather_step(graph, step);
-    case Op::scatter_axis:
-    case Op::scatter_nd:
+    case op::scatter_axis:
+    case op::scatter_nd:
       return make_scatter_step(graph, step);
-    case Op::concatenate:
+    case op::concatenate:
       return make_concatenate_step(graph, step);
-    case Op::pad_constant:
+    case op::pad_constant:
       return make_pad_step(graph, step);
-    case Op::strided_update:
+    case op::strided_update:
       return make_update_step(graph, step);
-    case Op::iota:
-    case Op::random_bits:
+    case op::iota:
+    case op::random_bits:
       return make_creation_step(graph, step);
-    case Op::reduce_sum:
+    case op::reduce_sum:
       return make_reduce_step(graph, step);
-    case Op::scan_sum:
-    case Op::scan_prod:
-    case Op::scan_max:
-    case Op::scan_min:
+    case op::scan_sum:
+    case op::scan_prod:
+    case op::scan_max:
+    case op::scan_min:
       return make_scan_step(graph, step);
-    case Op::sort_values:
-    case Op::sort_indices:
+    case op::sort_values:
+    case op::sort_indices:
       return make_sort_step(graph, step);
-    case Op::top_k:
+    case op::top_k:
       return make_top_k_step(graph, step);
-    case Op::search_sorted:
-    case Op::flat_nonzero:
+    case op::search_sorted:
+    case op::flat_nonzero:
       return make_search_step(graph, step);
     default:
       return nullptr;

@@ -7,6 +7,7 @@
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -67,7 +68,7 @@ class PartResults {
           const T* element = reinterpret_cast<const T*>(slot(part, number));
           const auto* at = reinterpret_cast<const std::int64_t*>(slot(part, number + 1));
           for (std::int64_t c = 0; c < columns_; ++c) {
-            const bool better = op == Op::arg_max ? element[c] > best[c] : element[c] < best[c];
+            const bool better = op == op::arg_max ? element[c] > best[c] : element[c] < best[c];
             if (reference::is_nan(best[c]) || (!reference::is_nan(element[c]) && !better)) continue;
             best[c] = element[c];
             position[c] = at[c];

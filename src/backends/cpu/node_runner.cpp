@@ -5,10 +5,10 @@
 #include "backends/reference/dispatch.h"
 #include "base/counters.h"
 #include "base/fail.h"
-#include "ir/infer.gen.h"
-#include "ir/op.gen.h"
+#include "ir/infer.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_counters.h"
+#include "reference/kernels_creation.gen.h"
 
 #include <cstring>
 #include <new>
@@ -20,12 +20,8 @@ namespace lento::cpu {
 
 namespace {
 
-/// fallback.<op>, one an op.
-const CounterId kFallback = [] {
-  std::vector<std::string_view> names;
-  for (std::size_t op = 0; op < kOpCount; ++op) names.push_back(info(static_cast<Op>(op)).name);
-  return counter_block("fallback.", names);
-}();
+/// fallback.<op>
+const CounterId kFallback = make_op_counters("fallback.");
 
 }  // namespace
 

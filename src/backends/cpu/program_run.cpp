@@ -6,8 +6,8 @@
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fail.h"
-#include "ir/op.gen.h"
 #include "ir/op.h"
+#include "ir/op_number.h"
 
 #include <algorithm>
 #include <cstring>
@@ -314,7 +314,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
       continue;
     }
     for (const std::uint32_t node : step.nodes) {
-      if (graph_.nodes[node].op == Op::result) continue;
+      if (graph_.nodes[node].op == op::result) continue;
       runner.run_placed(node, [this](std::uint32_t stored) { place(stored); });
     }
   }

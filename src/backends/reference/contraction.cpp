@@ -2,7 +2,7 @@
 #include "backends/reference/array.h"
 #include "backends/reference/sum_of_products.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "reference/kernels_contraction.gen.h"
 
 #include <algorithm>
 #include <vector>

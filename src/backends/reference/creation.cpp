@@ -2,7 +2,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_creation.gen.h"
+#include "reference/kernels_creation.gen.h"
 
 #include <algorithm>
 #include <complex>

@@ -3,7 +3,6 @@
 #include "base/fail.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
 
 namespace lento::reference {
 
@@ -29,6 +28,7 @@ std::vector<Scalar> numbers_of(std::span<const Argument> arguments) {
 }
 
 void run_elementwise_op(Op op, const Array& out, std::span<const Argument> arguments) {
+  if (info(op).rule == nullptr) fail<BackendError>("there is no reference kernel");
   // All operands behind the condition have the dtype that the op computes in.
   const DType compute = arguments[info(op).rule->leading_condition ? 1 : 0].dtype();
   const ElementwiseLoop loop = find_elementwise(op, compute);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "backends/reference/array.h"
+#include "backends/reference/elementwise.h"
 #include "base/source.h"
-#include "ir/op.gen.h"
+#include "ir/attrs.h"
+#include "ir/op_number.h"
 
 #include <optional>
 #include <span>
@@ -42,6 +44,13 @@ class KernelContext {
 
 std::vector<Array> arrays_of(std::span<const Argument> arguments);
 std::vector<Scalar> numbers_of(std::span<const Argument> arguments);
+
+/// Computes the results of one record. Throws when the data does not fit, such as an index out of range, and for an op
+/// that the catalogue does not have.
+void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);
+
+/// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that dtype.
+ElementwiseLoop find_elementwise(Op op, DType compute);
 
 /// Finds the inner loop for the dtype of the operands and runs it over the broadcast shape.
 void run_elementwise_op(Op op, const Array& out, std::span<const Argument> arguments);

@@ -5,7 +5,7 @@
 
 #include "backends/reference/element_types.h"
 #include "backends/reference/elementwise.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <array>
 #include <complex>
@@ -45,13 +45,19 @@ S store(T value) {
 class ElementwiseTable {
  public:
   void add(Op op, DType compute, ElementwiseLoop loop) { loops_[at(op, compute)] = loop; }
-  ElementwiseLoop find(Op op, DType compute) const { return loops_[at(op, compute)]; }
+  /// Null for what is no elementwise op of the catalogue.
+  ElementwiseLoop find(Op op, DType compute) const {
+    const std::size_t number = static_cast<std::size_t>(op);
+    if (number < kFirstElementwiseOp || number >= kFirstElementwiseOp + kElementwiseOps) return nullptr;
+    return loops_[at(op, compute)];
+  }
 
  private:
   static std::size_t at(Op op, DType compute) {
-    return static_cast<std::size_t>(op) * kDTypeCount + static_cast<std::size_t>(compute);
+    const std::size_t index = static_cast<std::size_t>(op) - kFirstElementwiseOp;
+    return index * kDTypeCount + static_cast<std::size_t>(compute);
   }
-  std::array<ElementwiseLoop, kOpCount * kDTypeCount> loops_{};
+  std::array<ElementwiseLoop, std::size_t{kElementwiseOps} * kDTypeCount> loops_{};
 };
 
 }  // namespace lento::reference

@@ -4,7 +4,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_fft.gen.h"
+#include "reference/kernels_fft.gen.h"
 
 #include <cmath>
 #include <numbers>

@@ -2,7 +2,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/indices.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_gather.gen.h"
+#include "reference/kernels_gather.gen.h"
 
 #include <algorithm>
 

@@ -3,7 +3,8 @@
 #include "backends/reference/convert.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "reference/kernels_index_map.gen.h"
 
 #include <algorithm>
 #include <cstring>

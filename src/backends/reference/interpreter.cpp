@@ -4,10 +4,9 @@
 #include "backends/reference/dispatch.h"
 #include "base/counters.h"
 #include "base/fail.h"
-#include "ir/infer.gen.h"
-#include "ir/op.gen.h"
+#include "ir/infer.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_number.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,7 +46,7 @@ Interpreter::Interpreter(Graph graph, std::uint8_t device)
     // A plain loop does an element of a cheap op in about a nanosecond; a contraction is never short.
     const bool cheap = info(node.op).family != Family::contraction && info(node.op).family != Family::linalg;
     estimated_microseconds_ += 0.2 + static_cast<double>(element_count(shape_of(node.shape))) * (cheap ? 0.002 : 1.0);
-    kernels_ += node.op != Op::result ? 1 : 0;
+    kernels_ += node.op != op::result ? 1 : 0;
   }
   plan_peak();
 }
@@ -67,7 +66,7 @@ void Interpreter::plan_peak() {
   std::size_t live = 0;
   for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
     const Record& record = graph_.nodes[node];
-    if (record.op != Op::result) {
+    if (record.op != op::result) {
       // Results that nobody asked for are there while the kernel runs.
       std::size_t wanted = 0;
       for (std::uint32_t r = 0; r < graph_.result_count(node); ++r) wanted += byte_size(graph_.nodes[node + r]);
@@ -226,7 +225,7 @@ struct Interpreter::Run {
 void Interpreter::run(const RunArguments& arguments) {
   Run run(*this, arguments);
   for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
-    if (graph_.nodes[node].op != Op::result) run.run_node(node);
+    if (graph_.nodes[node].op != op::result) run.run_node(node);
     run.release_after(node);
   }
   for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {

@@ -4,7 +4,9 @@
 #include "backends/reference/lapack_by_type.h"
 #include "backends/reference/sum_of_products.h"
 #include "base/fail.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_linalg.gen.h"
+#include "reference/kernels_creation.gen.h"
+#include "reference/kernels_linalg.gen.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,8 @@
 // where the blocks are those of philox.h and their numbers wrap around at 2^64.
 #include "backends/reference/array.h"
 #include "backends/reference/philox.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_random.gen.h"
+#include "reference/kernels_random.gen.h"
 
 namespace lento::reference {
 

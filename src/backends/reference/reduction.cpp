@@ -3,7 +3,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_reduction.gen.h"
+#include "reference/kernels_reduction.gen.h"
 
 #include <algorithm>
 

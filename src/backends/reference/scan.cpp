@@ -3,7 +3,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/scan_order.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_scan.gen.h"
+#include "reference/kernels_scan.gen.h"
 
 namespace lento::reference {
 

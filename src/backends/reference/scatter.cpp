@@ -4,7 +4,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/indices.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_scatter.gen.h"
+#include "reference/kernels_scatter.gen.h"
 
 namespace lento::reference {
 

@@ -4,7 +4,9 @@
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_sort.gen.h"
+#include "reference/kernels_creation.gen.h"
+#include "reference/kernels_sort.gen.h"
 
 #include <algorithm>
 #include <numeric>

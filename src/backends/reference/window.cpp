@@ -3,7 +3,8 @@
 #include "backends/reference/sum_of_products.h"
 #include "backends/reference/taps.h"
 #include "base/dispatch.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_window.gen.h"
+#include "reference/kernels_window.gen.h"
 
 #include <algorithm>
 #include <limits>

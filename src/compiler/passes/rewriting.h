@@ -4,7 +4,7 @@
 
 #include "compiler/passes/equal_nodes.h"
 #include "ir/graph.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,14 @@
 #include "compiler/passes/rules.h"
 
 #include "compiler/passes/exact_casts.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/attrs_reduction.gen.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_cast.gen.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 #include <array>
@@ -43,13 +48,13 @@ bool of_equals(Node& node) {
 }
 
 bool rounds_what_is_whole(Node& node) {
-  constexpr Op kRounding[] = {Op::floor, Op::ceil, Op::trunc, Op::round};
+  constexpr Op kRounding[] = {op::floor, op::ceil, op::trunc, op::round};
   const Record* inner = node.maker_of(node.operand());
   return inner != nullptr && std::ranges::find(kRounding, inner->op) != std::end(kRounding) && node.is(node.operand());
 }
 
 bool ignores_the_sign(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::negative);
+  const Record* inner = node.made_by(node.operand(), op::negative);
   const DType dtype = node.dtype_of(node.operand());
   return inner != nullptr && (is_floating(dtype) || is_signed_integer(dtype)) &&
          node.reads(0, node.first_operand(*inner));
@@ -66,18 +71,18 @@ bool takes_over(Node& node) {
 
 /// As bool, every byte but 0 becomes 1.
 bool bitcasts_twice(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::bitcast);
+  const Record* inner = node.made_by(node.operand(), op::bitcast);
   return inner != nullptr && inner->dtype != DType::bool_ && node.reads(0, node.first_operand(*inner));
 }
 
 bool permutes_twice(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::permute_dims);
+  const Record* inner = node.made_by(node.operand(), op::permute_dims);
   if (inner == nullptr) return false;
   const Ints outer_axes = decode_permute_dims(node.attrs()).axes;
   const Ints inner_axes = decode_permute_dims(inner->attrs).axes;
   Ints axes;
   for (const std::int64_t axis : outer_axes) axes.push_back(inner_axes[static_cast<std::size_t>(axis)]);
-  return node.is(Op::permute_dims, intern(PermuteDimsAttrs{axes}), {node.first_operand(*inner)});
+  return node.is(op::permute_dims, intern(PermuteDimsAttrs{axes}), {node.first_operand(*inner)});
 }
 
 /// The axes that are longer than 1 keep their order.
@@ -89,7 +94,7 @@ bool moves_only_ones(Node& node) {
     if (axis < last) return false;
     last = axis;
   }
-  return node.is(Op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
+  return node.is(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
 }
 
 bool pads_nothing(Node& node) {
@@ -106,7 +111,7 @@ bool joins_one(Node& node) { return node.operands().size() == 1 && node.is(node.
 /// same kernel.
 bool broadcasts_by_itself(Node& node) {
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
-    const Record* map = node.made_by(node.operand(i), Op::broadcast_to);
+    const Record* map = node.made_by(node.operand(i), op::broadcast_to);
     if (map == nullptr) continue;
     std::vector<const Shape*> shapes;
     for (std::size_t j = 0; j < node.operands().size(); ++j) {
@@ -121,7 +126,7 @@ bool broadcasts_by_itself(Node& node) {
 // --- casts ---
 
 bool casts_twice(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::astype);
+  const Record* inner = node.made_by(node.operand(), op::astype);
   if (inner == nullptr) return false;
   const OperandRef x = node.first_operand(*inner);
   return middle_cast_is_exact(node.dtype_of(x), inner->dtype, node.dtype()) && node.reads(0, x);
@@ -135,8 +140,8 @@ struct Opposite {
   bool of_floats;  // also where nan compares: false there for both but == and !=
 };
 constexpr Opposite kOpposites[] = {
-    {Op::equal, Op::not_equal, true},     {Op::not_equal, Op::equal, true},     {Op::less, Op::greater_equal, false},
-    {Op::greater_equal, Op::less, false}, {Op::greater, Op::less_equal, false}, {Op::less_equal, Op::greater, false},
+    {op::equal, op::not_equal, true},     {op::not_equal, op::equal, true},     {op::less, op::greater_equal, false},
+    {op::greater_equal, op::less, false}, {op::greater, op::less_equal, false}, {op::less_equal, op::greater, false},
 };
 
 bool is_not_a_comparison(Node& node) {
@@ -151,14 +156,14 @@ bool is_not_a_comparison(Node& node) {
 }
 
 bool undoes_a_logical_not(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::logical_not);
+  const Record* inner = node.made_by(node.operand(), op::logical_not);
   return inner != nullptr && is_bool(node.dtype_of(node.first_operand(*inner))) && node.is(node.first_operand(*inner));
 }
 
 bool chooses_by_not(Node& node) {
-  const Record* inner = node.made_by(node.operand(), Op::logical_not);
+  const Record* inner = node.made_by(node.operand(), op::logical_not);
   if (inner == nullptr || !is_bool(node.dtype_of(node.first_operand(*inner)))) return false;
-  return node.is(Op::where, AttrsId{}, {node.first_operand(*inner), node.operand(2), node.operand(1)});
+  return node.is(op::where, AttrsId{}, {node.first_operand(*inner), node.operand(2), node.operand(1)});
 }
 
 // --- reductions ---
@@ -182,7 +187,7 @@ bool reduces_nothing(Node& node) {
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
     if (reduced[axis] != 0 && from[axis] != 1) return false;
   }
-  return node.is(Op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
+  return node.is(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
 }
 
 /// Exact for what has an order without nans and for conditions. The axes of both together.
@@ -216,8 +221,8 @@ bool puts_reduced_axes_back(Node& node) {
     const Record* maker = node.maker_of(at);
     if (maker == nullptr || !node.only_reader_of(at)) return false;
     const std::span<const OperandRef> operands = node.operands_of(*maker);
-    if (info(maker->op).family == Family::reduction && maker->op != Op::arg_max && maker->op != Op::arg_min) break;
-    if (length == kLongest || !(info(maker->op).elementwise() || maker->op == Op::astype)) return false;
+    if (info(maker->op).family == Family::reduction && maker->op != op::arg_max && maker->op != op::arg_min) break;
+    if (length == kLongest || !(info(maker->op).elementwise() || maker->op == op::astype)) return false;
     // One tensor, and numbers.
     OperandRef next;
     std::size_t tensors = 0;
@@ -248,71 +253,70 @@ bool puts_reduced_axes_back(Node& node) {
   return node.is(value);
 }
 
-constexpr Op kElementwise = Op::count;
-
 constexpr Rule kRules[] = {
     // Index maps. They cost nothing when they run; fewer of them let more values meet in one kernel.
-    {Op::reshape, "reshape(x) to its own shape = x", has_the_type_of_its_operand},
-    {Op::reshape, "reshape(reshape(x)) = reshape(x)", takes_over<Op::reshape>},
-    {Op::reshape, "reshape(f(reduce(x))) = f(reduce(x, keepdims))", puts_reduced_axes_back},
-    {Op::permute_dims, "permute_dims(permute_dims(x)) = permute_dims(x)", permutes_twice},
-    {Op::permute_dims, "permute_dims(x) of axes of length 1 = reshape(x)", moves_only_ones},
-    {Op::broadcast_to, "broadcast_to(x) to its own shape = x", has_the_type_of_its_operand},
-    {Op::broadcast_to, "broadcast_to(broadcast_to(x)) = broadcast_to(x)", takes_over<Op::broadcast_to>},
-    {Op::strided_slice, "strided_slice(x) of no axes = x", slices_nothing},
-    {Op::pad_constant, "pad_constant(x) by nothing = x", pads_nothing},
-    {Op::concatenate, "concatenate([x]) = x", joins_one},
-    {kElementwise, "f(broadcast_to(x), y) = f(x, y)", broadcasts_by_itself},
+    {op::reshape, "reshape(x) to its own shape = x", has_the_type_of_its_operand},
+    {op::reshape, "reshape(reshape(x)) = reshape(x)", takes_over<op::reshape>},
+    {op::reshape, "reshape(f(reduce(x))) = f(reduce(x, keepdims))", puts_reduced_axes_back},
+    {op::permute_dims, "permute_dims(permute_dims(x)) = permute_dims(x)", permutes_twice},
+    {op::permute_dims, "permute_dims(x) of axes of length 1 = reshape(x)", moves_only_ones},
+    {op::broadcast_to, "broadcast_to(x) to its own shape = x", has_the_type_of_its_operand},
+    {op::broadcast_to, "broadcast_to(broadcast_to(x)) = broadcast_to(x)", takes_over<op::broadcast_to>},
+    {op::strided_slice, "strided_slice(x) of no axes = x", slices_nothing},
+    {op::pad_constant, "pad_constant(x) by nothing = x", pads_nothing},
+    {op::concatenate, "concatenate([x]) = x", joins_one},
+    {kEveryElementwiseOp, "f(broadcast_to(x), y) = f(x, y)", broadcasts_by_itself},
     // Casts.
-    {Op::astype, "astype(x) to its own dtype = x", has_the_type_of_its_operand},
-    {Op::astype, "astype(astype(x)) = astype(x), the inner one exact", casts_twice},
-    {Op::bitcast, "bitcast(x) to its own dtype = x", has_the_type_of_its_operand},
-    {Op::bitcast, "bitcast(bitcast(x)) = bitcast(x), the inner one not bool", bitcasts_twice},
+    {op::astype, "astype(x) to its own dtype = x", has_the_type_of_its_operand},
+    {op::astype, "astype(astype(x)) = astype(x), the inner one exact", casts_twice},
+    {op::bitcast, "bitcast(x) to its own dtype = x", has_the_type_of_its_operand},
+    {op::bitcast, "bitcast(bitcast(x)) = bitcast(x), the inner one not bool", bitcasts_twice},
     // Elementwise ops.
-    {Op::negative, "negative(negative(x)) = x", undoes_itself},
-    {Op::bitwise_invert, "bitwise_invert(bitwise_invert(x)) = x", undoes_itself},
-    {Op::conj, "conj(conj(x)) = x", undoes_itself},
-    {Op::abs, "abs(abs(x)) = abs(x)", changes_nothing_twice},
-    {Op::abs, "abs(negative(x)) = abs(x)", ignores_the_sign},
-    {Op::sign, "sign(sign(x)) = sign(x)", changes_nothing_twice},
-    {Op::floor, "floor(x) of a whole x = x", rounds_what_is_whole},
-    {Op::ceil, "ceil(x) of a whole x = x", rounds_what_is_whole},
-    {Op::trunc, "trunc(x) of a whole x = x", rounds_what_is_whole},
-    {Op::round, "round(x) of a whole x = x", rounds_what_is_whole},
-    {Op::maximum, "maximum(x, x) = x", of_equals},
-    {Op::minimum, "minimum(x, x) = x", of_equals},
-    {Op::bitwise_and, "bitwise_and(x, x) = x", of_equals},
-    {Op::bitwise_or, "bitwise_or(x, x) = x", of_equals},
-    {Op::logical_not, "logical_not(logical_not(x)) = x", undoes_a_logical_not},
-    {Op::logical_not, "logical_not(a == b) = a != b, and so on", is_not_a_comparison},
-    {Op::where, "where(logical_not(c), a, b) = where(c, b, a)", chooses_by_not},
+    {op::negative, "negative(negative(x)) = x", undoes_itself},
+    {op::bitwise_invert, "bitwise_invert(bitwise_invert(x)) = x", undoes_itself},
+    {op::conj, "conj(conj(x)) = x", undoes_itself},
+    {op::abs, "abs(abs(x)) = abs(x)", changes_nothing_twice},
+    {op::abs, "abs(negative(x)) = abs(x)", ignores_the_sign},
+    {op::sign, "sign(sign(x)) = sign(x)", changes_nothing_twice},
+    {op::floor, "floor(x) of a whole x = x", rounds_what_is_whole},
+    {op::ceil, "ceil(x) of a whole x = x", rounds_what_is_whole},
+    {op::trunc, "trunc(x) of a whole x = x", rounds_what_is_whole},
+    {op::round, "round(x) of a whole x = x", rounds_what_is_whole},
+    {op::maximum, "maximum(x, x) = x", of_equals},
+    {op::minimum, "minimum(x, x) = x", of_equals},
+    {op::bitwise_and, "bitwise_and(x, x) = x", of_equals},
+    {op::bitwise_or, "bitwise_or(x, x) = x", of_equals},
+    {op::logical_not, "logical_not(logical_not(x)) = x", undoes_a_logical_not},
+    {op::logical_not, "logical_not(a == b) = a != b, and so on", is_not_a_comparison},
+    {op::where, "where(logical_not(c), a, b) = where(c, b, a)", chooses_by_not},
     // Reductions.
-    {Op::reduce_sum, "reduce_sum(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_prod, "reduce_prod(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_max, "reduce_max(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_min, "reduce_min(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_any, "reduce_any(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_all, "reduce_all(x) of one element = reshape(x)", reduces_nothing},
-    {Op::reduce_max, "reduce_max(reduce_max(x)) = reduce_max(x)", reduces_twice},
-    {Op::reduce_min, "reduce_min(reduce_min(x)) = reduce_min(x)", reduces_twice},
-    {Op::reduce_any, "reduce_any(reduce_any(x)) = reduce_any(x)", reduces_twice},
-    {Op::reduce_all, "reduce_all(reduce_all(x)) = reduce_all(x)", reduces_twice},
+    {op::reduce_sum, "reduce_sum(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_prod, "reduce_prod(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_max, "reduce_max(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_min, "reduce_min(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_any, "reduce_any(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_all, "reduce_all(x) of one element = reshape(x)", reduces_nothing},
+    {op::reduce_max, "reduce_max(reduce_max(x)) = reduce_max(x)", reduces_twice},
+    {op::reduce_min, "reduce_min(reduce_min(x)) = reduce_min(x)", reduces_twice},
+    {op::reduce_any, "reduce_any(reduce_any(x)) = reduce_any(x)", reduces_twice},
+    {op::reduce_all, "reduce_all(reduce_all(x)) = reduce_all(x)", reduces_twice},
 };
 
 /// The rules op by op, and where those of each op begin.
 struct Index {
   std::vector<const Rule*> rules;
-  std::array<std::uint16_t, kOpCount + 1> begin{};
+  std::array<std::uint16_t, kMaxOps + 1> begin{};
 
   Index() {
-    for (std::size_t op = 0; op < kOpCount; ++op) {
-      begin[op] = static_cast<std::uint16_t>(rules.size());
+    for (std::size_t number = 0; number < kMaxOps; ++number) {
+      begin[number] = static_cast<std::uint16_t>(rules.size());
+      const Op op = static_cast<Op>(number);
+      if (!is_op(op)) continue;
       for (const Rule& rule : kRules) {
-        const bool any = rule.op == kElementwise && info(static_cast<Op>(op)).elementwise();
-        if (any || rule.op == static_cast<Op>(op)) rules.push_back(&rule);
+        if (rule.op == op || (rule.op == kEveryElementwiseOp && info(op).elementwise())) rules.push_back(&rule);
       }
     }
-    begin[kOpCount] = static_cast<std::uint16_t>(rules.size());
+    begin[kMaxOps] = static_cast<std::uint16_t>(rules.size());
   }
 };
 

@@ -7,15 +7,18 @@
 #pragma once
 
 #include "compiler/passes/rewriting.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <span>
 #include <string_view>
 
 namespace lento {
 
+/// Stands for all elementwise ops in a rule. No op has this number.
+inline constexpr Op kEveryElementwiseOp = static_cast<Op>(kMaxOps);
+
 struct Rule {
-  /// The op of the outermost node; Op::count for every elementwise op.
+  /// The op of the outermost node; kEveryElementwiseOp for all elementwise ones.
   Op op;
   /// As people read it: "negative(negative(x)) = x".
   std::string_view name;

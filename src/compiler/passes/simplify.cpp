@@ -5,7 +5,8 @@
 #include "compiler/passes/equal_nodes.h"
 #include "compiler/passes/rewriting.h"
 #include "compiler/passes/rules.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_index_map.gen.h"
 
 #include <utility>
 
@@ -38,7 +39,7 @@ class Simplifier {
 
   std::pair<Graph, Simplified> run() {
     for (std::uint32_t node = 0; node < old_.nodes.size(); ++node) {
-      if (old_.nodes[node].op == Op::result) {
+      if (old_.nodes[node].op == op::result) {
         result(node);
       } else {
         translate(node);
@@ -102,7 +103,7 @@ class Simplifier {
 
   /// An output is a node of its own, although its value is another one's: a reshape, which a backend need not copy.
   void keep_output(std::uint32_t old, OperandRef value) {
-    Record copy{.op = Op::reshape, .dtype = old_.nodes[old].dtype};
+    Record copy{.op = op::reshape, .dtype = old_.nodes[old].dtype};
     copy.shape = old_.nodes[old].shape;
     copy.attrs = intern(ReshapeAttrs{shape_of(copy.shape)});
     append(old, copy, std::span(&value, 1));

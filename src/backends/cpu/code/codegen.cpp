@@ -7,6 +7,7 @@
 #include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
 #include "backends/reference/reduction_order.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -375,7 +376,7 @@ void KernelGenerator::find_stages() {
   constexpr int kWeightOfStage = 18;
   const auto weight = [&](const Instruction& i) {
     if (i.kind != Kind::compute || !is_floating(i.dtype)) return 1;
-    return has_math(i.op) ? 20 : i.op == Op::divide || i.op == Op::sqrt ? 6 : 1;
+    return has_math(i.op) ? 20 : i.op == op::divide || i.op == op::sqrt ? 6 : 1;
   };
   stages_.assign(1, {});
   int total = 0;

@@ -5,6 +5,7 @@
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
 #include "backends/reference/reduction_order.h"
+#include "ir/op_reduction.gen.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -25,7 +26,7 @@ namespace {
 Value* smaller(llvm::IRBuilderBase& b, Value* x, Value* y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
 
 /// The reduction of nothing.
-double empty_value(Op op) { return op == Op::reduce_prod || op == Op::reduce_all ? 1 : 0; }
+double empty_value(Op op) { return op == op::reduce_prod || op == op::reduce_all ? 1 : 0; }
 
 }  // namespace
 
@@ -118,7 +119,7 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
       for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes())
         accumulator.groups.push_back(emitter_.local_value(accumulator.dtype));
       const Op op = kernel_.body[accumulator.at].op;
-      if (is_floating(accumulator.dtype) && (op == Op::reduce_max || op == Op::reduce_min))
+      if (is_floating(accumulator.dtype) && (op == op::reduce_max || op == op::reduce_min))
         accumulator.nans = emitter_.local_value(DType::bool_);
     } else {
       accumulator.lanes = emitter_.local(bytes * kReductionLanes);

@@ -4,6 +4,8 @@
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
+#include "ir/op_elementwise.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -26,17 +28,17 @@ Value* zero_like(Value* value) { return llvm::Constant::getNullValue(value->getT
 llvm::CmpInst::Predicate comparison(Op op, bool floating, bool is_signed) {
   using P = llvm::CmpInst::Predicate;
   switch (op) {
-    case Op::equal:
+    case op::equal:
       return floating ? P::FCMP_OEQ : P::ICMP_EQ;
-    case Op::not_equal:
+    case op::not_equal:
       return floating ? P::FCMP_UNE : P::ICMP_NE;
-    case Op::less:
+    case op::less:
       return floating ? P::FCMP_OLT : is_signed ? P::ICMP_SLT : P::ICMP_ULT;
-    case Op::less_equal:
+    case op::less_equal:
       return floating ? P::FCMP_OLE : is_signed ? P::ICMP_SLE : P::ICMP_ULE;
-    case Op::greater:
+    case op::greater:
       return floating ? P::FCMP_OGT : is_signed ? P::ICMP_SGT : P::ICMP_UGT;
-    case Op::greater_equal:
+    case op::greater_equal:
       return floating ? P::FCMP_OGE : is_signed ? P::ICMP_SGE : P::ICMP_UGE;
     default:
       return P::BAD_ICMP_PREDICATE;
@@ -46,18 +48,18 @@ llvm::CmpInst::Predicate comparison(Op op, bool floating, bool is_signed) {
 /// Ops whose result is exact in the dtype of their operands, so that 16-bit floats need no rounding.
 bool is_exact(Op op) {
   switch (op) {
-    case Op::negative:
-    case Op::abs:
-    case Op::sign:
-    case Op::ceil:
-    case Op::floor:
-    case Op::trunc:
-    case Op::round:
-    case Op::copysign:
-    case Op::maximum:
-    case Op::minimum:
-    case Op::real:
-    case Op::conj:
+    case op::negative:
+    case op::abs:
+    case op::sign:
+    case op::ceil:
+    case op::floor:
+    case op::trunc:
+    case op::round:
+    case op::copysign:
+    case op::maximum:
+    case op::minimum:
+    case op::real:
+    case op::conj:
       return true;
     default:
       return false;
@@ -67,29 +69,29 @@ bool is_exact(Op op) {
 /// The elementwise op that a reduction repeats.
 Op combining_op(Op reduction) {
   switch (reduction) {
-    case Op::reduce_sum:
-      return Op::add;
-    case Op::reduce_prod:
-      return Op::multiply;
-    case Op::reduce_max:
-    case Op::reduce_any:
-      return Op::maximum;
+    case op::reduce_sum:
+      return op::add;
+    case op::reduce_prod:
+      return op::multiply;
+    case op::reduce_max:
+    case op::reduce_any:
+      return op::maximum;
     default:
-      return Op::minimum;
+      return op::minimum;
   }
 }
 
 }  // namespace
 
 DType accumulator_dtype(Op op, DType input) {
-  if (op == Op::reduce_any || op == Op::reduce_all) return DType::bool_;
+  if (op == op::reduce_any || op == op::reduce_all) return DType::bool_;
   if (finds_position(op) && is_bool(input)) return DType::uint8;
   return is_half(input) ? DType::float32 : input;
 }
 
 Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const> args, bool uniform) {
-  if (op == Op::barrier) return args[0];
-  if (op == Op::where) return select(dtype, args[0], args[1], args[2]);
+  if (op == op::barrier) return args[0];
+  if (op == op::where) return select(dtype, args[0], args[1], args[2]);
   const bool floating = is_floating(dtype);
   Value* value = nullptr;
   if (const auto predicate = comparison(op, floating, is_signed_integer(dtype));
@@ -102,7 +104,7 @@ Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const
     value = compute_integer(op, dtype, args);
   } else if (is_complex(dtype)) {
     value = compute_complex(op, args);
-  } else if (op != Op::nextafter) {
+  } else if (op != op::nextafter) {
     value = compute_float(op, args);
     if (value == nullptr) value = emit_math(b_, op, llvm::ArrayRef<Value*>(args.data(), args.size()));
     if (value != nullptr && is_half(result) && !is_exact(op)) value = rounded(result, value);
@@ -113,23 +115,23 @@ Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const
 
 Value* Emitter::compute_bool(Op op, std::span<Value* const> args) {
   switch (op) {
-    case Op::add:
-    case Op::maximum:
-    case Op::bitwise_or:
+    case op::add:
+    case op::maximum:
+    case op::bitwise_or:
       return b_.CreateOr(args[0], args[1]);
-    case Op::multiply:
-    case Op::minimum:
-    case Op::bitwise_and:
+    case op::multiply:
+    case op::minimum:
+    case op::bitwise_and:
       return b_.CreateAnd(args[0], args[1]);
-    case Op::bitwise_xor:
+    case op::bitwise_xor:
       return b_.CreateXor(args[0], args[1]);
-    case Op::bitwise_invert:
-    case Op::logical_not:
+    case op::bitwise_invert:
+    case op::logical_not:
       return b_.CreateNot(args[0]);
-    case Op::isnan:
-    case Op::isinf:
+    case op::isnan:
+    case op::isinf:
       return zero_like(args[0]);
-    case Op::isfinite:
+    case op::isfinite:
       return llvm::Constant::getAllOnesValue(args[0]->getType());
     default:
       return nullptr;
@@ -144,60 +146,60 @@ Value* Emitter::compute_integer(Op op, DType dtype, std::span<Value* const> args
   Type* mask = type(DType::bool_);
   const std::uint64_t bits = size_of(dtype) * 8;
   switch (op) {
-    case Op::add:
+    case op::add:
       return b_.CreateAdd(a, b);
-    case Op::subtract:
+    case op::subtract:
       return b_.CreateSub(a, b);
-    case Op::multiply:
+    case op::multiply:
       return b_.CreateMul(a, b);
-    case Op::negative:
+    case op::negative:
       return b_.CreateSub(zero, a);
-    case Op::floor_divide:
-    case Op::remainder:
-    case Op::fmod:
+    case op::floor_divide:
+    case op::remainder:
+    case op::fmod:
       return divide_integers(op, dtype, a, b);
-    case Op::abs:
+    case op::abs:
       return is_signed ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getFalse()) : a;
-    case Op::sign: {
+    case op::sign: {
       Value* positive = b_.CreateZExt(is_signed ? b_.CreateICmpSGT(a, zero) : b_.CreateICmpNE(a, zero), a->getType());
       return is_signed ? b_.CreateOr(positive, b_.CreateSExt(b_.CreateICmpSLT(a, zero), a->getType())) : positive;
     }
-    case Op::ceil:
-    case Op::floor:
-    case Op::trunc:
-    case Op::round:
-    case Op::real:
-    case Op::conj:
+    case op::ceil:
+    case op::floor:
+    case op::trunc:
+    case op::round:
+    case op::real:
+    case op::conj:
       return a;
-    case Op::maximum:
+    case op::maximum:
       return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
-    case Op::minimum:
+    case op::minimum:
       return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
-    case Op::bitwise_and:
+    case op::bitwise_and:
       return b_.CreateAnd(a, b);
-    case Op::bitwise_or:
+    case op::bitwise_or:
       return b_.CreateOr(a, b);
-    case Op::bitwise_xor:
+    case op::bitwise_xor:
       return b_.CreateXor(a, b);
-    case Op::bitwise_invert:
+    case op::bitwise_invert:
       return b_.CreateNot(a);
-    case Op::bitwise_left_shift: {
+    case op::bitwise_left_shift: {
       Value* fits = b_.CreateICmpULT(b, llvm::ConstantInt::get(b->getType(), bits));
       return b_.CreateSelect(fits, b_.CreateShl(a, b_.CreateSelect(fits, b, zero)), zero);
     }
-    case Op::bitwise_right_shift: {
+    case op::bitwise_right_shift: {
       Value* fits = b_.CreateICmpULT(b, llvm::ConstantInt::get(b->getType(), bits));
       Value* places = b_.CreateSelect(fits, b, llvm::ConstantInt::get(b->getType(), bits - 1));
       return is_signed ? b_.CreateAShr(a, places) : b_.CreateSelect(fits, b_.CreateLShr(a, places), zero);
     }
-    case Op::logical_not:
+    case op::logical_not:
       return b_.CreateICmpEQ(a, zero);
-    case Op::isnan:
-    case Op::isinf:
+    case op::isnan:
+    case op::isinf:
       return llvm::Constant::getNullValue(mask);
-    case Op::isfinite:
+    case op::isfinite:
       return llvm::Constant::getAllOnesValue(mask);
-    case Op::signbit:
+    case op::signbit:
       return is_signed ? b_.CreateICmpSLT(a, zero) : llvm::Constant::getNullValue(mask);
     default:
       return nullptr;
@@ -233,14 +235,14 @@ Value* Emitter::divide_integers(Op op, DType dtype, Value* a, Value* b) {
     Value* signs_differ = b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero);
     below = b_.CreateAnd(b_.CreateICmpNE(rest, zero), signs_differ);
   }
-  if (op == Op::floor_divide) {
+  if (op == op::floor_divide) {
     if (is_signed) {
       ratio = b_.CreateSelect(below, b_.CreateSub(ratio, one), ratio);
       ratio = b_.CreateSelect(unusual, b_.CreateSub(zero, a), ratio);
     }
     return b_.CreateSelect(by_zero, zero, ratio);
   }
-  if (op == Op::remainder && is_signed) rest = b_.CreateSelect(below, b_.CreateAdd(rest, divisor), rest);
+  if (op == op::remainder && is_signed) rest = b_.CreateSelect(below, b_.CreateAdd(rest, divisor), rest);
   return b_.CreateSelect(unusual, zero, rest);
 }
 
@@ -252,42 +254,42 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
   const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, a); };
   const double infinity = std::numeric_limits<double>::infinity();
   switch (op) {
-    case Op::add:
+    case op::add:
       return b_.CreateFAdd(a, b);
-    case Op::subtract:
+    case op::subtract:
       return b_.CreateFSub(a, b);
-    case Op::multiply:
+    case op::multiply:
       return b_.CreateFMul(a, b);
-    case Op::divide:
+    case op::divide:
       return b_.CreateFDiv(a, b);
-    case Op::negative:
+    case op::negative:
       return b_.CreateFNeg(a);
-    case Op::abs:
+    case op::abs:
       return unary(llvm::Intrinsic::fabs);
-    case Op::sign: {
+    case op::sign: {
       Value* otherwise = b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, number(0));
       Value* lower = b_.CreateSelect(b_.CreateFCmpOLT(a, number(0)), number(-1), otherwise);
       return b_.CreateSelect(b_.CreateFCmpOGT(a, number(0)), number(1), lower);
     }
-    case Op::ceil:
+    case op::ceil:
       return unary(llvm::Intrinsic::ceil);
-    case Op::floor:
+    case op::floor:
       return unary(llvm::Intrinsic::floor);
-    case Op::trunc:
+    case op::trunc:
       return unary(llvm::Intrinsic::trunc);
-    case Op::round:
+    case op::round:
       return unary(llvm::Intrinsic::roundeven);
-    case Op::copysign:
+    case op::copysign:
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
-    case Op::maximum:
-    case Op::minimum:
+    case op::maximum:
+    case op::minimum:
       return extreme(op, a, b);
-    case Op::real:
-    case Op::conj:
+    case op::real:
+    case op::conj:
       return a;
-    case Op::sqrt:
+    case op::sqrt:
       return unary(llvm::Intrinsic::sqrt);
-    case Op::rsqrt: {
+    case op::rsqrt: {
       // In double, rounded once more: the definition.
       Type* doubles = FixedVectorType::get(b_.getDoubleTy(), lanes_);
       Value* wide = floats == doubles ? a : b_.CreateFPExt(a, doubles);
@@ -295,15 +297,15 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
       Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(doubles, 1), root);
       return floats == doubles ? inverse : b_.CreateFPTrunc(inverse, floats);
     }
-    case Op::logical_not:
+    case op::logical_not:
       return b_.CreateFCmpOEQ(a, number(0));
-    case Op::isnan:
+    case op::isnan:
       return b_.CreateFCmpUNO(a, a);
-    case Op::isinf:
+    case op::isinf:
       return b_.CreateFCmpOEQ(unary(llvm::Intrinsic::fabs), number(infinity));
-    case Op::isfinite:
+    case op::isfinite:
       return b_.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), number(infinity));
-    case Op::signbit: {
+    case op::signbit: {
       Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
       return b_.CreateICmpSLT(b_.CreateBitCast(a, bits), llvm::Constant::getNullValue(bits));
     }
@@ -321,7 +323,7 @@ Value* Emitter::extreme(Op op, Value* a, Value* b) {
 Value* Emitter::extreme_of_numbers(Op op, Value* a, Value* b) {
   Type* floats = a->getType();
   Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
-  const bool larger = op == Op::maximum;
+  const bool larger = op == op::maximum;
   const auto choose = [&](Value* x, Value* y) {
     Value* chosen = b_.CreateSelect(larger ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);
     return b_.CreateBitCast(chosen, bits);
@@ -342,20 +344,20 @@ Value* Emitter::combine_numbers(Op reduction, Value* a, Value* b) {
     Value* all = is_float ? b_.getInt16(0xffff) : b_.getInt8(0xff);
     return b_.CreateIntrinsic(
         is_float ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_pd_512, {},
-        {args[0], args[1], b_.getInt32(reduction == Op::reduce_max ? kLarger : kSmaller), none, all,
+        {args[0], args[1], b_.getInt32(reduction == op::reduce_max ? kLarger : kSmaller), none, all,
          b_.getInt32(kCurrentRounding)});
   });
 }
 
 Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {
   switch (op) {
-    case Op::add:
+    case op::add:
       return b_.CreateFAdd(args[0], args[1]);
-    case Op::subtract:
+    case op::subtract:
       return b_.CreateFSub(args[0], args[1]);
-    case Op::negative:
+    case op::negative:
       return b_.CreateFNeg(args[0]);
-    case Op::round:
+    case op::round:
       return b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, args[0]);
     default:
       return nullptr;
@@ -383,7 +385,7 @@ Value* Emitter::call_loop(Op op, DType dtype, DType result, std::span<Value* con
   }
   for (unsigned j = 0; j < args.size(); ++j) {
     Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch_, j * vector_bytes);
-    const DType stored = op == Op::where && j == 0 ? DType::bool_ : dtype;
+    const DType stored = op == op::where && j == 0 ? DType::bool_ : dtype;
     store(stored, args[j], to, nullptr);
   }
   Value* out = b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch_, 3 * vector_bytes);
@@ -401,7 +403,7 @@ Value* Emitter::combine(Op reduction, DType dtype, Value* a, Value* b) {
 }
 
 Value* Emitter::beats(Op op, DType dtype, Value* a, Value* b) {
-  const bool larger = op == Op::arg_max;
+  const bool larger = op == op::arg_max;
   if (is_floating(dtype)) {
     // Also true when one is nan; but nothing beats one that was there before.
     Value* wins = larger ? b_.CreateFCmpUGT(a, b) : b_.CreateFCmpULT(a, b);
@@ -413,11 +415,11 @@ Value* Emitter::beats(Op op, DType dtype, Value* a, Value* b) {
 
 Value* Emitter::identity(Op reduction, DType dtype) {
   const bool is_float = is_floating(dtype) || is_complex(dtype);
-  const bool largest = reduction == Op::reduce_min || reduction == Op::reduce_all || reduction == Op::arg_min;
+  const bool largest = reduction == op::reduce_min || reduction == op::reduce_all || reduction == op::arg_min;
   switch (reduction) {
-    case Op::reduce_sum:
+    case op::reduce_sum:
       return number(dtype, is_float ? -0.0 : 0);
-    case Op::reduce_prod:
+    case op::reduce_prod:
       return number(dtype, 1);
     default:
       break;

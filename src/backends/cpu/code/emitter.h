@@ -9,7 +9,7 @@
 
 #include <lento/dtype.h>
 
-#include "ir/op.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ class Value;
 namespace lento::cpu {
 
 /// True for arg_max and arg_min.
-constexpr bool finds_position(Op op) { return op == Op::arg_max || op == Op::arg_min; }
+constexpr bool finds_position(Op op) { return op == op::arg_max || op == op::arg_min; }
 
 /// The dtype that a reduction accumulates in: float32 for 16-bit floats, bool for any and all. For arg_max and arg_min
 /// it is that of the elements, which for bools is uint8.
@@ -72,7 +72,7 @@ class Emitter {
   /// Elementwise `op` of operands of `dtype`, giving `result`. When all lanes are known to be equal, `uniform` saves
   /// work.
   llvm::Value* compute(Op op, DType dtype, DType result, std::span<llvm::Value* const> args, bool uniform);
-  /// As Op::astype (emitter_cast.cpp).
+  /// As op::astype (emitter_cast.cpp).
   llvm::Value* cast(llvm::Value* value, DType from, DType to);
 
   // ---- Reductions, on values of the accumulator's dtype.

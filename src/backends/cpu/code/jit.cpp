@@ -7,6 +7,7 @@
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
 #include "base/fail.h"
+#include "ir/op_elementwise.gen.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Config/llvm-config.h>
@@ -39,7 +40,7 @@ const char* triple_of(Isa isa) { return isa == Isa::neon ? "aarch64-unknown-linu
 /// Ops whose result takes tens of cycles.
 bool is_slow(const Instruction& i) {
   return i.kind == Instruction::Kind::compute && is_floating(i.dtype) &&
-         (has_math(i.op) || i.op == Op::divide || i.op == Op::sqrt);
+         (has_math(i.op) || i.op == op::divide || i.op == op::sqrt);
 }
 
 /// Copying a tile costs less than gathering its elements where the element is not much work itself.

@@ -6,6 +6,7 @@
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fork.h"
+#include "ir/op_cast.gen.h"
 
 #include <algorithm>
 #include <exception>
@@ -120,7 +121,7 @@ std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::siz
 const KernelAbility& kernel_ability() {
   static const KernelAbility ability{
       .computes = [](Op op, DType compute, DType) { return !switches()->falls_back(op) && supports(op, compute); },
-      .casts = [](DType, DType) { return !switches()->falls_back(Op::astype); },
+      .casts = [](DType, DType) { return !switches()->falls_back(op::astype); },
       .reduces = [](Op op, DType dtype) { return !switches()->falls_back(op) && supports(op, dtype); },
       .holds = [](DType) { return true; },
   };

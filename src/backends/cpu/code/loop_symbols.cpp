@@ -2,9 +2,10 @@
 #include "backends/cpu/code/loop_symbols.h"
 
 #include "backends/reference/arithmetic.h"
+#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <fmt/format.h>
 
@@ -75,15 +76,15 @@ void* find_tree_function(Op op, DType dtype, bool push) {
     };
     if constexpr (!reference::Half<T>) {
       switch (op) {
-        case Op::reduce_sum:
+        case op::reduce_sum:
           return with(reference::Add{});
-        case Op::reduce_prod:
+        case op::reduce_prod:
           return with(reference::Multiply{});
-        case Op::reduce_max:
-        case Op::reduce_any:
+        case op::reduce_max:
+        case op::reduce_any:
           return with(reference::Maximum{});
-        case Op::reduce_min:
-        case Op::reduce_all:
+        case op::reduce_min:
+        case op::reduce_all:
           return with(reference::Minimum{});
         default:
           break;

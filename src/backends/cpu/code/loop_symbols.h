@@ -4,7 +4,7 @@
 
 #include <lento/dtype.h>
 
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 #include <cstddef>
 #include <string>

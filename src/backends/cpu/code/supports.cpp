@@ -1,9 +1,10 @@
 // What the code generator takes.
 #include "backends/cpu/code/jit.h"
 
+#include "backends/reference/dispatch.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_reduction.gen.h"
 
 #include <algorithm>
 
@@ -11,15 +12,15 @@ namespace lento::cpu {
 
 bool supports(Op op, DType dtype) {
   switch (op) {
-    case Op::reduce_sum:
-    case Op::reduce_any:
-    case Op::reduce_all:
+    case op::reduce_sum:
+    case op::reduce_any:
+    case op::reduce_all:
       return true;
-    case Op::arg_max:
-    case Op::arg_min:
-    case Op::reduce_prod:  // of complex numbers has no identity to fill lanes with
-    case Op::reduce_max:
-    case Op::reduce_min:
+    case op::arg_max:
+    case op::arg_min:
+    case op::reduce_prod:  // of complex numbers has no identity to fill lanes with
+    case op::reduce_max:
+    case op::reduce_min:
       return !is_complex(dtype);
     default:
       // What has no code of its own calls the reference's loop.

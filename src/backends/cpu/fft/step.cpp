@@ -1,8 +1,8 @@
 // Fourier transforms as library steps.
 #include "backends/cpu/fft/fft.h"
 #include "backends/cpu/library_step.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_fft.gen.h"
+#include "ir/op_fft.gen.h"
 
 namespace lento::cpu {
 
@@ -32,12 +32,12 @@ std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step&
   FftProblem problem;
   problem.dtype = x.dtype;
   std::size_t axis = 0;
-  if (node.op == Op::fft_c2c) {
+  if (node.op == op::fft_c2c) {
     const FftC2cAttrs attrs = decode_fft_c2c(node.attrs);
     axis = static_cast<std::size_t>(attrs.axis);
     problem.inverse = attrs.inverse;
     problem.size = x.shape[axis];
-  } else if (node.op == Op::fft_r2c) {
+  } else if (node.op == op::fft_r2c) {
     axis = static_cast<std::size_t>(decode_fft_r2c(node.attrs).axis);
     problem.kind = FftKind::real_to_complex;
     problem.size = x.shape[axis];

@@ -8,11 +8,10 @@
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "ir/attrs.gen.h"
-#include "ir/infer.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_linalg.gen.h"
+#include "ir/infer.h"
 #include "ir/op.h"
-#include "reference/kernels.gen.h"
+#include "ir/op_linalg.gen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,15 +30,15 @@ constexpr double kGrainNanoseconds = 20'000;
 /// Operations of a factorisation by n³ (its largest extent), about.
 double operations_by_cube(Op op) {
   switch (op) {
-    case Op::cholesky_factor:
+    case op::cholesky_factor:
       return 0.5;
-    case Op::lu_factor:
-    case Op::linear_solve:
-    case Op::triangular_solve:
+    case op::lu_factor:
+    case op::linear_solve:
+    case op::triangular_solve:
       return 1;
-    case Op::qr_factor:
+    case op::qr_factor:
       return 3;
-    case Op::eigh_factor:
+    case op::eigh_factor:
       return 10;
     default:
       return 25;
@@ -69,7 +68,7 @@ class LinalgStep final : public LibraryStep {
     batch_axes_ = first.size() - 2;
     batch_ = element_count(first.span().first(batch_axes_));
     const auto n = static_cast<double>(std::max(first[batch_axes_], first[batch_axes_ + 1]));
-    const bool has_blocks = op == Op::cholesky_factor || op == Op::lu_factor || op == Op::linear_solve;
+    const bool has_blocks = op == op::cholesky_factor || op == op::lu_factor || op == op::linear_solve;
     blocked_ = has_blocks && first[batch_axes_] == first[batch_axes_ + 1] && first[batch_axes_] >= kBlockedFrom;
     nanoseconds_each_ = 1000 + n * n * 10 + n * n * n * operations_by_cube(op) * 0.1;
   }
@@ -118,7 +117,7 @@ class LinalgStep final : public LibraryStep {
 
   void run_matrices(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
                     std::int64_t end) const {
-    if (op_ == Op::triangular_solve) return solve_triangular(operands, results, begin, end);
+    if (op_ == op::triangular_solve) return solve_triangular(operands, results, begin, end);
     if (!blocked_) return run_reference(operands, results, begin, end);
     for (std::int64_t at = begin; at < end; ++at) {
       // What is at fault, or all nan, is the reference's affair.
@@ -166,7 +165,7 @@ class LinalgStep final : public LibraryStep {
     bool done = false;
     dispatch_lapack(operands_[0].dtype, [&]<class T>() {
       const T* x = reinterpret_cast<const T*>(operands[0] + at * bytes);
-      if (op_ == Op::cholesky_factor) {
+      if (op_ == op::cholesky_factor) {
         T* factor = reinterpret_cast<T*>(results[0] + at * bytes);
         for (std::int64_t i = 0; i < n; ++i) {
           std::copy(x + i * n, x + i * n + i + 1, factor + i * n);
@@ -178,7 +177,7 @@ class LinalgStep final : public LibraryStep {
         return;
       }
       if (!all_finite(x, n * n)) return;
-      if (op_ == Op::lu_factor) {
+      if (op_ == op::lu_factor) {
         T* factors = reinterpret_cast<T*>(results[0] + at * bytes);
         std::copy_n(x, n * n, factors);
         lu_blocked(n, factors, reinterpret_cast<std::int32_t*>(results[1]) + static_cast<std::int64_t>(at) * n);

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/library_step.h"
 #include "ir/attrs.h"
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 #include "ir/shape_table.h"
 
 #include <memory>

@@ -2,6 +2,7 @@
 #include "backends/cpu/math/math.h"
 
 #include "backends/cpu/math/functions.h"
+#include "ir/op_elementwise.gen.h"
 
 namespace lento::cpu {
 namespace {
@@ -21,55 +22,55 @@ struct Function {
 
 Function function_of(Op op) {
   switch (op) {
-    case Op::exp:
+    case op::exp:
       return {.in_float = exp_float, .on = exp};
-    case Op::expm1:
+    case op::expm1:
       return {.on = expm1};
-    case Op::log:
+    case op::log:
       return {.in_float = log_float, .on = log};
-    case Op::log1p:
+    case op::log1p:
       return {.on = log1p};
-    case Op::log2:
+    case op::log2:
       return {.on = log2};
-    case Op::log10:
+    case op::log10:
       return {.on = log10};
-    case Op::sin:
+    case op::sin:
       return {.in_float = sin_float, .in_double = sin};
-    case Op::cos:
+    case op::cos:
       return {.in_float = cos_float, .in_double = cos};
-    case Op::tan:
+    case op::tan:
       return {.on = tan};
-    case Op::asin:
+    case op::asin:
       return {.on = asin};
-    case Op::acos:
+    case op::acos:
       return {.on = acos};
-    case Op::atan:
+    case op::atan:
       return {.on = atan};
-    case Op::sinh:
+    case op::sinh:
       return {.on = sinh};
-    case Op::cosh:
+    case op::cosh:
       return {.on = cosh};
-    case Op::tanh:
+    case op::tanh:
       return {.in_float = tanh_float, .in_double = tanh};
-    case Op::asinh:
+    case op::asinh:
       return {.on = asinh};
-    case Op::acosh:
+    case op::acosh:
       return {.on = acosh};
-    case Op::atanh:
+    case op::atanh:
       return {.on = atanh};
-    case Op::sigmoid:
+    case op::sigmoid:
       return {.in_float = sigmoid_float, .in_double = sigmoid};
-    case Op::erf:
+    case op::erf:
       return {.in_float = erf_float, .in_double = erf};
-    case Op::erfc:
+    case op::erfc:
       return {.on = erfc};
-    case Op::atan2:
+    case op::atan2:
       return {.binary = atan2};
-    case Op::hypot:
+    case op::hypot:
       return {.binary = hypot};
-    case Op::logaddexp:
+    case op::logaddexp:
       return {.binary = logaddexp};
-    case Op::general_pow:
+    case op::general_pow:
       return {.binary = pow};
     default:
       return {};

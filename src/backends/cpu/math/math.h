@@ -15,7 +15,7 @@
 //   polynomials.h, two_over_pi.h    made by tools/minimax
 #pragma once
 
-#include "ir/op.gen.h"
+#include "ir/op_number.h"
 
 namespace llvm {
 class IRBuilderBase;

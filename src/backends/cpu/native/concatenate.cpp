@@ -3,7 +3,7 @@
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
 
 #include <algorithm>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "backends/reference/convert.h"
 #include "backends/reference/philox.h"
 #include "base/dispatch.h"
-#include "ir/op.gen.h"
+#include "ir/op_creation.gen.h"
 
 #include <algorithm>
 #include <complex>
@@ -133,7 +133,7 @@ class RandomBitsStep final : public LibraryStep {
 std::unique_ptr<const LibraryStep> make_creation_step(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::int64_t count = element_count(shape_of(node.shape));
-  if (node.op == Op::iota) return std::make_unique<IotaStep>(node.dtype, count);
+  if (node.op == op::iota) return std::make_unique<IotaStep>(node.dtype, count);
   return std::make_unique<RandomBitsStep>(node.dtype == DType::uint64 ? 2 * count : count);
 }
 

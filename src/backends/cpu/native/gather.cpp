@@ -3,8 +3,8 @@
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/native/index_plan.h"
 #include "backends/cpu/threads.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_gather.gen.h"
+#include "ir/op_gather.gen.h"
 
 #include <algorithm>
 #include <atomic>
@@ -37,7 +37,7 @@ class GatherStep final : public LibraryStep {
 
   void run(const CallArguments& arguments) const override {
     // Indices are checked even when there is nothing to take with them.
-    if (plan_.rows() == 0 && op_ == Op::take_axis) plan_.raise(op_, arguments);
+    if (plan_.rows() == 0 && op_ == op::take_axis) plan_.raise(op_, arguments);
     if (row_bytes_ > kPieceBytes) {
       run_long_rows(arguments);
       return;
@@ -117,10 +117,10 @@ std::unique_ptr<const LibraryStep> make_gather_step(const Graph& graph, const St
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
   const auto make = [&](IndexPlan plan) { return std::make_unique<GatherStep>(node.op, x.dtype, std::move(plan)); };
-  if (node.op == Op::take_axis) {
+  if (node.op == op::take_axis) {
     return make(IndexPlan::of_slices(x, graph.meta_of(operands[1]), 1, decode_take_axis(node.attrs).axis));
   }
-  if (node.op == Op::take_along_axis) {
+  if (node.op == op::take_along_axis) {
     return make(IndexPlan::along_axis(x, graph.meta_of(operands[1]), 1, decode_take_along_axis(node.attrs).axis));
   }
   std::vector<Meta> indices;

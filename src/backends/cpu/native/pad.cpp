@@ -6,7 +6,7 @@
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_index_map.gen.h"
 
 #include <algorithm>
 

@@ -5,8 +5,7 @@
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/reduction_order.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_reduction.gen.h"
 
 #include <algorithm>
 #include <vector>

@@ -10,8 +10,8 @@
 #include "backends/reference/array.h"
 #include "backends/reference/scan_order.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_scan.gen.h"
+#include "ir/op_scan.gen.h"
 
 #include <algorithm>
 #include <atomic>
@@ -227,11 +227,11 @@ std::unique_ptr<const LibraryStep> make_scan_step(const Graph& graph, const Step
   const Record& node = graph.nodes[step.nodes[0]];
   const Shape& shape = shape_of(node.shape);
   switch (node.op) {
-    case Op::scan_sum:
+    case op::scan_sum:
       return std::make_unique<ScanStep<reference::Add>>(node.dtype, shape, decode_scan_sum(node.attrs).axis);
-    case Op::scan_prod:
+    case op::scan_prod:
       return std::make_unique<ScanStep<reference::Multiply>>(node.dtype, shape, decode_scan_prod(node.attrs).axis);
-    case Op::scan_max:
+    case op::scan_max:
       return std::make_unique<ScanStep<reference::Maximum>>(node.dtype, shape, decode_scan_max(node.attrs).axis);
     default:
       return std::make_unique<ScanStep<reference::Minimum>>(node.dtype, shape, decode_scan_min(node.attrs).axis);

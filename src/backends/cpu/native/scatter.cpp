@@ -7,8 +7,8 @@
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_scatter.gen.h"
+#include "ir/op_scatter.gen.h"
 
 #include <algorithm>
 
@@ -146,7 +146,7 @@ std::unique_ptr<const LibraryStep> make_scatter_step(const Graph& graph, const S
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
   const std::int64_t size = element_count(x.shape);
-  if (node.op == Op::scatter_axis) {
+  if (node.op == op::scatter_axis) {
     const ScatterAxisAttrs attrs = decode_scatter_axis(node.attrs);
     return std::make_unique<ScatterStep>(node.op, x.dtype, size, 2, attrs.mode,
                                          IndexPlan::along_axis(x, graph.meta_of(operands[1]), 1, attrs.axis));

@@ -5,8 +5,8 @@
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_sort.gen.h"
+#include "ir/op_sort.gen.h"
 
 #include <algorithm>
 #include <bit>
@@ -104,7 +104,7 @@ class NonzeroStep final : public LibraryStep {
     std::int64_t total = 0;
     for (std::int64_t& part : first) total += std::exchange(part, total);
     if (total != expected_) {
-      const reference::KernelContext context(Op::flat_nonzero);
+      const reference::KernelContext context(op::flat_nonzero);
       fail<ValueError>("{} elements differ from zero, expected {}", total, expected_);
     }
     auto* const out = static_cast<std::int64_t*>(arguments.results[0]);
@@ -140,7 +140,7 @@ std::unique_ptr<const LibraryStep> make_search_step(const Graph& graph, const St
   const Record& node = graph.nodes[step.nodes[0]];
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
-  if (node.op == Op::flat_nonzero) {
+  if (node.op == op::flat_nonzero) {
     return std::make_unique<NonzeroStep>(x.dtype, element_count(x.shape), decode_flat_nonzero(node.attrs).size);
   }
   const std::int64_t count = element_count(graph.meta_of(operands[1]).shape);

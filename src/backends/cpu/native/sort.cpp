@@ -9,8 +9,8 @@
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
+#include "ir/attrs_sort.gen.h"
+#include "ir/op_sort.gen.h"
 
 #include <algorithm>
 
@@ -171,7 +171,7 @@ std::unique_ptr<const LibraryStep> make_sort_step(const Graph& graph, const Step
   const Record& node = graph.nodes[step.nodes[0]];
   const Meta x = graph.meta_of(graph.operands(node)[0]);
   if (is_complex(x.dtype)) return nullptr;
-  if (node.op == Op::sort_values) {
+  if (node.op == op::sort_values) {
     const SortValuesAttrs attrs = decode_sort_values(node.attrs);
     return std::make_unique<SortStep>(x.dtype, x.shape, attrs.axis, attrs.descending, false);
   }

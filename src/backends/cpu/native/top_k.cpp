@@ -7,7 +7,7 @@
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
-#include "ir/attrs.gen.h"
+#include "ir/attrs_sort.gen.h"
 
 #include <algorithm>
 #include <vector>

@@ -4,9 +4,9 @@
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "backends/reference/dispatch.h"
-#include "ir/attrs.gen.h"
-#include "ir/op.gen.h"
-#include "reference/kernels.gen.h"
+#include "ir/attrs_index_map.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "reference/kernels_index_map.gen.h"
 
 #include <algorithm>
 #include <vector>
@@ -74,7 +74,7 @@ class UpdateStep final : public LibraryStep {
       start += first * x_strides_[axis];
     }
     if (!inside) {
-      const reference::KernelContext context(Op::strided_update);
+      const reference::KernelContext context(op::strided_update);
       std::vector<Scalar> starts;
       for (const ScalarArgument* number : arguments.numbers.subspan(2)) starts.push_back(number->value);
       const reference::Array out(arguments.results[0], dtype_, x_);
