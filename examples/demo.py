@@ -1,4 +1,4 @@
-"""The demo: trains a digit reader and a small GPT on the CPU in about a minute, and says what Lento did. `make demo`.
+"""The demo: trains a digit reader and a small GPT on the CPU in half a minute, and says what Lento did. `make demo`.
 
     python examples/demo.py --output FOLDER
 
@@ -9,17 +9,38 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import char_gpt
 import digits
 import lento
-from pictures import write_loss_curves
+import numpy as np
+from matplotlib.figure import Figure
 from progress import print_table, rich_console
 
 
 def title(text: str) -> None:
     print(f"\n\033[1m{text}\033[0m" if rich_console() else f"\n{text}")
+
+
+def loss_curves(curves: dict[str, Sequence[float]]) -> Figure:
+    """One chart beside the other: the loss of each step, and over it the mean of the last thirtieth of all steps."""
+    figure = Figure(figsize=(10, 3.6), dpi=150, layout="constrained")
+    charts = figure.subplots(1, len(curves), squeeze=False)[0]
+    for number, (chart, (title, losses)) in enumerate(zip(charts, curves.items(), strict=True)):
+        span = max(1, len(losses) // 30)
+        steps = np.arange(1, len(losses) + 1)
+        sums = np.concatenate([[0.0], np.cumsum(losses)])
+        first = np.maximum(steps - span, 0)
+        chart.plot(steps, losses, color=f"C{number}", alpha=0.3, linewidth=0.8, label="each step")
+        mean = (sums[steps] - sums[first]) / (steps - first)
+        chart.plot(steps, mean, color=f"C{number}", linewidth=2, label=f"mean of {span} steps")
+        chart.set(title=title, xlabel="step", ylabel="loss", xlim=(1, max(2, len(losses))), ylim=(0, None))
+        chart.grid(alpha=0.3)
+        chart.spines[["top", "right"]].set_visible(False)
+        chart.legend(frameon=False)
+    return figure
 
 
 def main() -> None:
@@ -46,7 +67,9 @@ def main() -> None:
     print_table({"digits": reading.summary, "gpt": writing.summary})
     options.output.mkdir(parents=True, exist_ok=True)
     curves = options.output / "loss.png"
-    write_loss_curves(curves, {"digits loss": reading.losses, "gpt loss": writing.losses})
+    loss_curves({"A network learns to read digits": reading.losses, "A GPT learns to write": writing.losses}).savefig(
+        curves
+    )
     print(f"\nloss curves: {curves}   all of it: {time.perf_counter() - start:.0f} s   a tour: examples/tour.py")
 
 

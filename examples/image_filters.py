@@ -14,7 +14,7 @@ from pathlib import Path
 
 import lento
 from lento import nn
-from pictures import write_png
+from matplotlib.image import imsave
 
 
 def scene(size: int, seed: int) -> lento.Tensor:
@@ -87,7 +87,7 @@ def main() -> None:
         sharpen(picture, 2.0, 2.0),
         found / found.max(),
     ]
-    write_png(options.output, contact_sheet(filtered).numpy())
+    imsave(options.output, contact_sheet(filtered).numpy()[:, :, None].repeat(3, axis=2))
     print(f"{options.output}: a picture, box blur, Gaussian blur, sharpened, edges")
 
 

@@ -16,6 +16,7 @@ import nbody
 import numpy as np
 import numpy_script
 import pytest
+from matplotlib.image import imread
 from scipy import ndimage, optimize
 
 EXAMPLES = Path(numpy_script.__file__).parent
@@ -129,6 +130,16 @@ def test_filters_are_those_of_scipy(shape: tuple[int, int]) -> None:
         lento.eval([ours for ours, _ in pairs])
     for ours, theirs in pairs:
         np.testing.assert_allclose(ours.numpy(), theirs, atol=2e-6)
+
+
+def test_filters_write_the_pictures_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["image_filters.py", "--size", "24", "--output", str(tmp_path / "filters.png")])
+    image_filters.main()
+    written = np.rint(255 * imread(tmp_path / "filters.png"))
+    assert written.shape == (24, 5 * 24, 4)
+    gray = image_filters.contact_sheet([image_filters.scene(24, 0)]).numpy()
+    for colour in range(3):
+        np.testing.assert_array_equal(written[:, :24, colour], gray)
 
 
 # --- the loop for LTC, the script for NumPy ---

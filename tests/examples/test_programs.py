@@ -45,8 +45,8 @@ def test_program_runs(name: str, tmp_path: Path) -> None:
 
 
 def test_every_program_is_listed_and_run() -> None:
-    # The demo has tests of its own (test_training_examples.py); progress and pictures are no programs.
-    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "progress", "pictures"}
+    # The demo has tests of its own (test_training_examples.py); progress is no program.
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "progress"}
     assert programs == set(PROGRAMS)
     table = (EXAMPLES / "README.md").read_text()
     files = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cpp")]
