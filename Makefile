@@ -7,7 +7,7 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library package demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
+.PHONY: help setup build library package test-programs demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
   lint format sanitize docs docs-tables install wheel test-wheel clean
 
 help: ## list the targets
@@ -18,50 +18,53 @@ setup: ## install missing system packages, make .venv
 	@scripts/setup
 
 build: setup ## build the library, the Python package, tests and benchmarks (PRESET=release|debug|constant-hash|asan|tsan)
-	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
-	@cmake --build $(BUILD)
+	@scripts/build $(PRESET)
 
 library: setup
-	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
-	@cmake --build $(BUILD) --target lento lento_generated
+	@scripts/build $(PRESET) library
 
-package: setup
-	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
-	@cmake --build $(BUILD) --target lento_python
+package: setup ## build the library and the Python package alone
+	@scripts/build $(PRESET) package
 
-demo: build ## train a digit reader and a small GPT, show what Lento does (about a minute)
-	@$(PACKAGE) $(PYTHON) examples/demo.py --output build/demo
+test-programs: setup
+	@scripts/build $(PRESET) tests
+
+demo: package ## train a digit reader and a small GPT, show what Lento does (half a minute, and a build the first time)
+	@scripts/step "The demo (half a minute)" env $(PACKAGE) $(PYTHON) examples/demo.py --output build/demo
 
 test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
 
-test-cpp: build
-	@ctest --preset $(PRESET) -j "$$(nproc)"
+test-cpp: test-programs
+	@scripts/step "C++ tests" ctest --preset $(PRESET) -j "$$(nproc)"
 
-test-python: build
-	@$(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
+test-python: test-programs
+	@scripts/step "Python tests" env $(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
 
-test-peers: build ## compare with PyTorch, try libraries that take arrays, in an environment of its own (large download)
+test-peers: package ## compare with PyTorch, try libraries that take arrays, in an environment of its own (large download)
 	@scripts/setup-peers
 	@$(PACKAGE) SCIPY_ARRAY_API=1 .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
 
-test-array-api: build ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
+test-array-api: package ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
 	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
 
 test-collisions: setup ## run the tests with a library in which all hashes are equal
 	@scripts/test-collisions
 
-fuzz: build ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
+fuzz: setup ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
+	@scripts/build $(PRESET) fuzz_test cpu_test
 	@scripts/fuzz $(BUILD) $(or $(SECONDS),0) $(FIRST)
 
-ulp: build ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
+ulp: setup ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
+	@scripts/build $(PRESET) cpu_math_ulp
 	@$(BUILD)/tests/cpu_math_ulp $(FUNCTIONS)
 
-bench: build ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch)
+bench: package ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch)
 	@scripts/setup-bench
 	@$(PACKAGE) .venv-bench/bin/python bench/run.py $(if $(CASE),--case "$(CASE)") $(if $(PEERS),--peers "$(PEERS)") \
 	  $(BENCH_ARGS)
 
-bench-internal: build ## run the benchmarks of single parts
+bench-internal: setup ## run the benchmarks of single parts
+	@scripts/build $(PRESET) bench/all lento_python
 	@scripts/bench-internal $(BUILD)
 
 lint: setup ## check format, clang-tidy on changed files, layers, generator determinism, ruff, mypy
@@ -77,12 +80,12 @@ docs: package ## build the site of the documentation, in build/docs/html (enviro
 	@scripts/setup-docs
 	@scripts/docs $(BUILD)
 
-docs-tables: build ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
+docs-tables: library ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
 	@cp $(BUILD)/generated/docs/ops.md docs/ops.md
 	@$(PYTHON) scripts/ltc-coverage
 	@$(PYTHON) scripts/clauses
 
-install: build ## install into PREFIX (default: build/install)
+install: library ## install into PREFIX (default: build/install)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install) --component development
 
 wheel: setup ## build a wheel that needs nothing else, into dist (PYTHONS="python3.10 python3.12" for other versions)
