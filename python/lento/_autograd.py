@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
 from . import _core, tree
+from ._core import Tensor
 from ._core import stop_gradient as stop_gradient
-from ._module import Module
+from ._module import HasForward, Module
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVarTuple, Unpack  # Python 3.10 has none, and nothing needs them at run time
+
+    _Ts = TypeVarTuple("_Ts")
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Aux = TypeVar("_Aux")
 
 detach = stop_gradient  # its name elsewhere
 
@@ -16,12 +28,12 @@ __all__ = ["checkpoint", "custom_gradient", "detach", "grad", "jvp", "stop_gradi
 
 
 def _differentiable(leaf: Any) -> bool:
-    return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in "fc"
+    return isinstance(leaf, Tensor) and leaf.dtype.kind in "fc"
 
 
 def _could_be_followed(leaf: Any) -> bool:
     """Whether it is floating but no tensor: a number, or an array of another library."""
-    if isinstance(leaf, _core.Tensor):
+    if isinstance(leaf, Tensor):
         return False
     kind = getattr(getattr(leaf, "dtype", None), "kind", "f")  # others than NumPy's have none
     return isinstance(leaf, float | complex) or (hasattr(leaf, "dtype") and kind in "fc")
@@ -35,7 +47,7 @@ def _check_arguments(caller: str, arguments: Sequence[Any], numbers: Sequence[in
         if any(map(_differentiable, leaves)):
             continue
         for leaf in [*filter(_could_be_followed, leaves), *(leaves if named else ())][:1]:
-            if isinstance(leaf, _core.Tensor):
+            if isinstance(leaf, Tensor):
                 raise TypeError(f"{caller}: argument {number} must be floating, not {leaf.dtype}")
             raise TypeError(
                 f"{caller}: argument {number} has no floating tensor, but a {type(leaf).__name__}; make it one with "
@@ -61,14 +73,12 @@ class _Followed:
         # Handles of their own: a function may change its arguments in place.
         return self._rebuild([tensor.__copy__() for tensor in self.inputs], self.leaves)
 
-    def gradients(
-        self, outputs: Sequence[_core.Tensor], cotangents: Sequence[_core.Tensor | None] | None = None
-    ) -> Any:
+    def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None] | None = None) -> Any:
         """As the arguments, with gradients for tensors and None for what has none. Without cotangents they are ones."""
         pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
         return self._rebuild(pulled, [None] * len(self.leaves))
 
-    def _rebuild(self, tensors: Sequence[_core.Tensor], others: Sequence[Any]) -> Any:
+    def _rebuild(self, tensors: Sequence[Tensor], others: Sequence[Any]) -> Any:
         values = list(others)
         for i, tensor in zip(self.where, tensors, strict=True):
             values[i] = tensor
@@ -86,6 +96,56 @@ def _argument_numbers(argnums: int | Sequence[int], count: int) -> tuple[int, ..
     return positions
 
 
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _P], Tensor], argnums: Literal[0] = 0, *, has_aux: Literal[False] = False
+) -> Callable[Concatenate[_A, _P], tuple[Tensor, _A]]: ...
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _B, _P], Tensor], argnums: Literal[1], *, has_aux: Literal[False] = False
+) -> Callable[Concatenate[_A, _B, _P], tuple[Tensor, _B]]: ...
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _B, _P], Tensor],
+    argnums: tuple[Literal[0], Literal[1]],
+    *,
+    has_aux: Literal[False] = False,
+) -> Callable[Concatenate[_A, _B, _P], tuple[Tensor, tuple[_A, _B]]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., Tensor], argnums: int, *, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Tensor, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., Tensor], argnums: Sequence[int], *, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Tensor, tuple[Any, ...]]]: ...
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _P], tuple[Tensor, _Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[_A, _P], tuple[tuple[Tensor, _Aux], _A]]: ...
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _B, _P], tuple[Tensor, _Aux]], argnums: Literal[1], *, has_aux: Literal[True]
+) -> Callable[Concatenate[_A, _B, _P], tuple[tuple[Tensor, _Aux], _B]]: ...
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[_A, _B, _P], tuple[Tensor, _Aux]],
+    argnums: tuple[Literal[0], Literal[1]],
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[_A, _B, _P], tuple[tuple[Tensor, _Aux], tuple[_A, _B]]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., tuple[Tensor, _Aux]], argnums: int, *, has_aux: Literal[True]
+) -> Callable[..., tuple[tuple[Tensor, _Aux], Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., tuple[Tensor, _Aux]], argnums: Sequence[int], *, has_aux: Literal[True]
+) -> Callable[..., tuple[tuple[Tensor, _Aux], tuple[Any, ...]]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool
+) -> Callable[..., tuple[Any, Any]]: ...
 def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
@@ -125,7 +185,7 @@ def value_and_grad(
 
 
 def _check_scalar(value: Any) -> None:
-    if not isinstance(value, _core.Tensor):
+    if not isinstance(value, Tensor):
         raise TypeError(f"grad(): the function must give a tensor, not {type(value).__name__}")
     if value.size != 1:
         raise ValueError(f"grad(): the function must give a scalar, not a tensor of shape {value.shape}")
@@ -134,6 +194,52 @@ def _check_scalar(value: Any) -> None:
         raise TypeError(f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
 
 
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _P], Tensor], argnums: Literal[0] = 0, *, has_aux: Literal[False] = False
+) -> Callable[Concatenate[_A, _P], _A]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _B, _P], Tensor], argnums: Literal[1], *, has_aux: Literal[False] = False
+) -> Callable[Concatenate[_A, _B, _P], _B]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _B, _P], Tensor],
+    argnums: tuple[Literal[0], Literal[1]],
+    *,
+    has_aux: Literal[False] = False,
+) -> Callable[Concatenate[_A, _B, _P], tuple[_A, _B]]: ...
+@overload
+def grad(f: Callable[..., Tensor], argnums: int, *, has_aux: Literal[False] = False) -> Callable[..., Any]: ...
+@overload
+def grad(
+    f: Callable[..., Tensor], argnums: Sequence[int], *, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Any, ...]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _P], tuple[Tensor, _Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[_A, _P], tuple[_A, _Aux]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _B, _P], tuple[Tensor, _Aux]], argnums: Literal[1], *, has_aux: Literal[True]
+) -> Callable[Concatenate[_A, _B, _P], tuple[_B, _Aux]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[_A, _B, _P], tuple[Tensor, _Aux]],
+    argnums: tuple[Literal[0], Literal[1]],
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[_A, _B, _P], tuple[tuple[_A, _B], _Aux]]: ...
+@overload
+def grad(
+    f: Callable[..., tuple[Tensor, _Aux]], argnums: int, *, has_aux: Literal[True]
+) -> Callable[..., tuple[Any, _Aux]]: ...
+@overload
+def grad(
+    f: Callable[..., tuple[Tensor, _Aux]], argnums: Sequence[int], *, has_aux: Literal[True]
+) -> Callable[..., tuple[tuple[Any, ...], _Aux]]: ...
+@overload
+def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool) -> Callable[..., Any]: ...
 def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of ``f``, which gives a real scalar, by the arguments ``argnums``.
 
@@ -154,7 +260,7 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
     return gradient
 
 
-def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callable[[_R], tuple[Unpack[_Ts]]]]:
     """``f(*args)``, and a function from a cotangent of it to those of the arguments.
 
     >>> y, pull = lento.vjp(lambda x: x * x, lento.asarray([1.0, 2.0]))
@@ -168,7 +274,7 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     finally:
         followed.differentiation.end()
     # Handles of their own: the caller may change the results in place.
-    kept = tree.map(lambda leaf: leaf.__copy__() if isinstance(leaf, _core.Tensor) else leaf, result)
+    kept = tree.map(lambda leaf: leaf.__copy__() if isinstance(leaf, Tensor) else leaf, result)
     outputs = tree.leaves(kept)
 
     def pull(cotangents: Any) -> tuple[Any, ...]:
@@ -179,6 +285,10 @@ def vjp(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[A
     return result, pull
 
 
+@overload
+def jvp(f: Callable[[Unpack[_Ts]], _R], primals: tuple[Unpack[_Ts]], tangents: Sequence[Any]) -> tuple[_R, _R]: ...
+@overload
+def jvp(f: Callable[..., _R], primals: list[Any], tangents: Sequence[Any]) -> tuple[_R, _R]: ...
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """``f(*primals)``, and how it changes when the primals change by ``tangents``: forward mode.
 
@@ -208,7 +318,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return result, tree.unflatten(result, changes)
 
 
-def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(
+    f: Callable[_P, _R], backward: Callable[[list[Tensor], list[Tensor], list[Any]], Sequence[Tensor | None]]
+) -> Callable[_P, _R]:
     """``f`` with a derivative of its own: ``backward(inputs, outputs, cotangents)`` gives the cotangents of
     the inputs. All four are lists of tensors; None stands for a cotangent of zeros.
 
@@ -216,15 +328,16 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
         >>> lento.grad(lambda x: clipped(x) * 10)(lento.asarray(1.0))
         tensor(1., dtype=float32)
     """
+    function: Callable[..., Any] = f
 
     @functools.wraps(f)
-    def custom(*args: _core.Tensor) -> Any:
+    def custom(*args: Any) -> Any:
         single = False
 
-        def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+        def flat(inputs: list[Tensor]) -> list[Tensor]:
             nonlocal single
-            result = f(*inputs)
-            single = isinstance(result, _core.Tensor)
+            result = function(*inputs)
+            single = isinstance(result, Tensor)
             return [result] if single else list(result)
 
         def checked(inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
@@ -238,10 +351,14 @@ def custom_gradient(f: Callable[..., Any], backward: Callable[..., Any]) -> Call
         outputs = _core._custom_gradient(flat, checked, args)
         return outputs[0] if single else tuple(outputs)
 
-    return custom
+    return cast("Callable[_P, _R]", custom)
 
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+@overload
+def checkpoint(f: HasForward[_P, _R]) -> _Checkpointed[_P, _R]: ...
+@overload
+def checkpoint(f: Callable[_P, _R]) -> Callable[_P, _R]: ...
+def checkpoint(f: Any) -> Any:
     """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
     back, with the same random numbers. Tensors that it changes in place, such as running statistics, are changed once;
     its arguments are names of its own for their values, so that changing one changes nothing outside.
@@ -263,27 +380,28 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     return functools.update_wrapper(recomputed, f, updated=())
 
 
-class _Checkpointed(Module):
+class _Checkpointed(Module, Generic[_P, _R]):
     """A module that is computed again on the way back; its tensors have the names they have without it."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return _recomputed(self.module, *args, **kwargs)
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        result: _R = _recomputed(self.module, *args, **kwargs)
+        return result
 
-    def _tensors(self, prefix: str = "", inside: tuple[int, ...] = ()) -> Iterator[tuple[str, _core.Tensor, bool]]:
+    def _tensors(self, prefix: str = "", inside: tuple[int, ...] = ()) -> Iterator[tuple[str, Tensor, bool]]:
         return self.module._tensors(prefix, inside)
 
 
 def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     called = [f, args, kwargs]  # a module is a tree too: its parameters are inputs
     leaves = tree.leaves(called)
-    where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
+    where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     shape: Any = None  # of the result, until it is made
     before: _Changes | None = None  # what the first call changes in place, as it was then
 
-    def run(inputs: list[_core.Tensor]) -> tuple[Any, list[_core.Tensor]]:
+    def run(inputs: list[Tensor]) -> tuple[Any, list[Tensor]]:
         values = list(leaves)
         for i, tensor in zip(where, inputs, strict=True):
             values[i] = tensor
@@ -291,10 +409,10 @@ def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         function, arguments, named = tree.unflatten(called, values)
         result = function(*arguments, **named)
         # Handles of their own: a result that the function has changed is not one that somebody else holds.
-        outputs = [leaf.__copy__() if isinstance(leaf, _core.Tensor) else leaf for leaf in tree.leaves(result)]
+        outputs = [leaf.__copy__() if isinstance(leaf, Tensor) else leaf for leaf in tree.leaves(result)]
         return tree.unflatten(result, outputs), outputs
 
-    def flat(inputs: list[_core.Tensor]) -> list[_core.Tensor]:
+    def flat(inputs: list[Tensor]) -> list[Tensor]:
         nonlocal shape, before
         if before is None:
             first = _Changes()
@@ -320,7 +438,7 @@ class _Changes:
     Those that nobody holds any more at the end are forgotten."""
 
     def __init__(self) -> None:
-        self.notes: dict[int, tuple[_core.Tensor, _core.Tensor]] = {}  # each tensor with its value before
+        self.notes: dict[int, tuple[Tensor, Tensor]] = {}  # each tensor with its value before
 
     def __enter__(self) -> None:
         _core._begin_notes_of_changes(self.notes)

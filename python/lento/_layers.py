@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 from . import _core, _nn, _random
 from ._core import DType, Generator, Tensor
@@ -329,6 +329,14 @@ class Sequential(Module):
 
     def _steps(self) -> list[Callable[..., Any]]:
         return [step for name, step in vars(self).items() if name.isdecimal()]
+
+    # Most steps make a tensor of a tensor; others may take and give anything.
+    @overload
+    def __call__(self, x: Tensor) -> Tensor: ...
+    @overload
+    def __call__(self, x: Any) -> Any: ...
+    def __call__(self, x: Any) -> Any:
+        return self.forward(x)
 
     def forward(self, x: Any) -> Any:
         for step in self._steps():

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from . import _core, errors, tree
 
 __all__ = ["Buffer", "Module"]
 
 _Self = TypeVar("_Self", bound="Module")
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
+
+
+class HasForward(Protocol[_P, _R]):
+    """For type checkers: what has a ``forward`` of these arguments, so that calling it takes and gives the same."""
+
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 
 class Buffer:
@@ -48,7 +56,7 @@ class Module:
     _buffers: frozenset[str] = frozenset()
     forward: Callable[..., Any]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: HasForward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return self.forward(*args, **kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:

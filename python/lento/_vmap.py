@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from . import _core, tree
 
 __all__ = ["vmap"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def _spread(axes: Any, form: Any, what: str) -> list[int | None]:
@@ -100,9 +103,7 @@ class _Shared:
         )
 
 
-def vmap(
-    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, randomness: str = "error"
-) -> Callable[..., Any]:
+def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness: str = "error") -> Callable[_P, _R]:
     """``f``, which works on one example, for all examples along an axis of its arguments at once.
 
     ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a tuple with one an argument, in
@@ -126,7 +127,7 @@ def vmap(
         raise ValueError(f"vmap(): randomness is 'error', 'same' or 'different', not {randomness!r}")
 
     @functools.wraps(f)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         leaves = tree.leaves([list(args), kwargs])
         given = [*_argument_axes(in_axes, args), *[0] * len(tree.leaves(kwargs))]
         axes = [_checked_axis(leaf, axis) for leaf, axis in zip(leaves, given, strict=True)]
@@ -150,12 +151,11 @@ def vmap(
             raise shared.refusal(changed[0])
         results = tree.leaves(result)
         places = _spread(out_axes, result, "out_axes")
-        return tree.unflatten(
-            result,
-            [
-                batching.leave(y, axis) if isinstance(y, _core.Tensor) else y
-                for y, axis in zip(results, places, strict=True)
-            ],
-        )
+        left = [
+            batching.leave(y, axis) if isinstance(y, _core.Tensor) else y
+            for y, axis in zip(results, places, strict=True)
+        ]
+        made: _R = tree.unflatten(result, left)
+        return made
 
     return mapped

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, ValuesView
-from typing import Any, NoReturn, SupportsFloat, TypeAlias
+from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 from . import _core, errors, tree
 from ._core import Tensor
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 Schedule: TypeAlias = Callable[[int], float]
+_Tree = TypeVar("_Tree")
 
 
 def _trainable(leaf: Any) -> bool:
@@ -335,7 +336,7 @@ def warmup(schedule: float | Schedule, steps: int) -> Schedule:
 # --- clipping ---
 
 
-def clip_grad_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
+def clip_grad_norm(gradients: _Tree, max_norm: float) -> tuple[_Tree, Tensor]:
     """The gradients, scaled down where their common norm exceeds ``max_norm``; and that norm.
 
     >>> clipped, norm = lento.optim.clip_grad_norm([lento.asarray([3.0]), lento.asarray([4.0])], 1.0)
@@ -351,13 +352,15 @@ def clip_grad_norm(gradients: Any, max_norm: float) -> tuple[Any, Tensor]:
     total = sum((square(abs(_widened(g))).sum() for g in given[1:]), start=square(abs(_widened(given[0]))).sum())
     norm = sqrt(total)
     scale = minimum(max_norm / (norm + 1e-6), 1.0)
-    return tree.map(lambda g: (_widened(g) * scale).astype(g.dtype) if _trainable(g) else g, gradients), norm
+    clipped: _Tree = tree.map(lambda g: (_widened(g) * scale).astype(g.dtype) if _trainable(g) else g, gradients)
+    return clipped, norm
 
 
 def _widened(g: Tensor) -> Tensor:
     return g.astype(_core.float32) if g.itemsize < 4 else g
 
 
-def clip_grad_value(gradients: Any, limit: float) -> Any:
+def clip_grad_value(gradients: _Tree, limit: float) -> _Tree:
     """The gradients with every element between ``-limit`` and ``limit``."""
-    return tree.map(lambda g: clip(g, -limit, limit) if _trainable(g) else g, gradients)
+    clipped: _Tree = tree.map(lambda g: clip(g, -limit, limit) if _trainable(g) else g, gradients)
+    return clipped

@@ -1,0 +1,34 @@
+"""What `mypy --strict` knows of values that go to NumPy and come from it; test_typing.py checks and runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import lento
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from typing_extensions import assert_type
+else:
+
+    def assert_type(value: Any, kind: Any) -> Any:
+        return value
+
+
+def centred(x: lento.Tensor) -> npt.NDArray[np.float32]:
+    assert_type(x.numpy(), npt.NDArray[Any])
+    assert_type(x.to_numpy(), npt.NDArray[Any])
+    assert_type(np.asarray(x), npt.NDArray[Any])
+    return (x - x.mean()).numpy()
+
+
+def main() -> None:
+    x = lento.asarray(np.arange(4, dtype=np.float32))
+    assert_type(x + np.ones(4), lento.Tensor)
+    assert_type(lento.exp(np.ones(4)), lento.Tensor)
+    print(centred(x).tolist())
+
+
+if __name__ == "__main__":
+    main()
