@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,33 @@ def test_nothing_of_a_library_inside_shows(library: str) -> None:
 def test_the_extension_exports_its_entry() -> None:
     names = [name for name in exported(Path(_core.__file__)) if "::" not in name]
     assert [name for name in names if not name.startswith(("typeinfo", "vtable", "nb_"))] == ["PyInit__core"]
+
+
+# The newest versions that manylinux_2_34 allows: the systems of Ubuntu 22.04 and RHEL 9.
+NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)}
+
+
+def asked_of_the_system(library: Path) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The functions that a library takes from the C and C++ runtimes, each with the version that it asks for."""
+    lines = subprocess.run(
+        ["nm", "--dynamic", "--undefined-only", str(library)], check=True, capture_output=True, text=True
+    )
+    found = re.findall(r" [Uw] (\w+)@(\w+?)_([\d.]+)$", lines.stdout, flags=re.M)
+    return [(name, part, tuple(map(int, version.split(".")))) for name, part, version in found if part in NEWEST]
+
+
+def builds_for_older_systems() -> bool:
+    name, version = platform.libc_ver()
+    return platform.machine() == "x86_64" and name == "glibc" and tuple(map(int, version.split("."))) <= (2, 36)
+
+
+@needs_nm
+@pytest.mark.skipif(
+    not builds_for_older_systems(),
+    reason="wheels are built on Debian 12; newer systems have new versions of other functions, too",
+)
+@pytest.mark.parametrize("library", [BUILD / "lib" / "liblento.so", Path(_core.__file__)], ids=lambda path: path.name)
+def test_nothing_newer_than_ubuntu_2204_and_rhel_9_is_asked_for(library: Path) -> None:
+    asked = asked_of_the_system(library)
+    assert ("malloc", "GLIBC", (2, 2, 5)) in asked or ("free", "GLIBC", (2, 2, 5)) in asked
+    assert [each for each in asked if each[2] > NEWEST[each[1]]] == []
