@@ -10,7 +10,3 @@ install(CODE "if(CMAKE_INSTALL_DO_STRIP)
                   COMMAND_ERROR_IS_FATAL ANY)
 endif()" COMPONENT python)
 install(DIRECTORY ${LENTO_GENERATED_DIR}/lento/ DESTINATION lento COMPONENT python FILES_MATCHING PATTERN *.pyi)
-# scripts/wheel collects them, for a wheel that carries its libraries.
-if(LENTO_LICENSES)
-  install(DIRECTORY ${LENTO_LICENSES}/ DESTINATION ${SKBUILD_METADATA_DIR}/licenses COMPONENT python)
-endif()
