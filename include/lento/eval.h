@@ -81,6 +81,9 @@ struct Options {
   /// With more steps than this under way on a device, step() waits (clause E1).
   std::uint32_t max_inflight_steps = 16;
   SyncMode sync = SyncMode::allow;
+  /// Whether SyncMode::warn also tells of reads that evaluate nothing but wait for work that was started. Whether one
+  /// waits depends on how fast the work was, so SyncMode::error leaves them alone.
+  bool sync_wait = false;
   /// Whether compiled code is kept on disk and found there (clause E11). Nothing means what LENTO_DISK_CACHE says.
   std::optional<bool> disk_cache;
   /// To find what makes a result wrong, take something away: ops that run together, a tier of code, code of our own for
@@ -95,7 +98,7 @@ LENTO_API Options options();
 LENTO_API void set_options(const Options& options);
 
 enum class WarningKind : std::uint8_t {
-  sync,   // a read forced an evaluation (SyncMode::warn)
+  sync,   // a read forced an evaluation, or waited for one (SyncMode::warn)
   other,  // something the user asked for cannot be done, and the work goes on without it
 };
 /// Where warnings go, by default to the standard error stream. The handler may throw; then the call that warned does.

@@ -10,7 +10,8 @@
 
 namespace lento {
 
-/// Why steps were compiled and which lines waited for values since the last call.
+/// Why steps were compiled and which lines waited, for values and for work under way, since the last call. What repeats
+/// is told once, with its count.
 LENTO_API std::string explain();
 
 namespace metrics {
@@ -30,8 +31,9 @@ struct Timing {
   double p99_seconds = 0;
   double max_seconds = 0;  // of the last 1024
 };
-/// "step" (the call), "plan.compile", "run" (on the device), "sync" (waiting for a value), "transfer.h2d", "closure".
-/// All zero when it never happened.
+/// "step" (the call), "plan.compile", "run" (on the device), "sync" (a read that waits for its value), "sync.room"
+/// (step and eval while Options::max_inflight_steps are under way), "transfer.h2d", "closure". All zero when it never
+/// happened.
 LENTO_API Timing timing(std::string_view name);
 /// Every timing that happened.
 LENTO_API std::map<std::string, Timing> timings();

@@ -214,6 +214,7 @@ def wait_closures() -> None: ...
 def set_options(
     *,
     sync: str | None = None,
+    sync_wait: builtins.bool | None = None,
     max_pending_nodes: int | None = None,
     max_inflight_steps: int | None = None,
     disk_cache: builtins.bool | None = None,

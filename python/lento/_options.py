@@ -13,6 +13,8 @@ class options:
 
     ``sync`` (default ``"allow"``): what a read does that has to compute something first. ``"warn"`` issues a
     ``lento.SyncWarning``, once a line; ``"error"`` raises, and ``repr`` shows ``<pending>``.
+    ``sync_wait`` (default ``False``): ``sync="warn"`` also tells of reads that compute nothing but wait for work that
+    was started. Whether one waits depends on how fast the work was, so ``"error"`` leaves them alone.
     ``max_pending_nodes`` (default 100,000): a trace longer than this has its oldest part evaluated.
     ``max_inflight_steps`` (default 16): with more steps than this under way, ``step`` waits.
     ``disk_cache`` (default ``True`` unless ``LENTO_DISK_CACHE=off``): compiled code is kept on disk and found there.
@@ -35,6 +37,7 @@ class options:
         self,
         *,
         sync: Literal["allow", "warn", "error"] | None = None,
+        sync_wait: bool | None = None,
         max_pending_nodes: int | None = None,
         max_inflight_steps: int | None = None,
         disk_cache: bool | None = None,
@@ -44,6 +47,7 @@ class options:
     ) -> None:
         self._new: dict[str, Any] = {
             "sync": sync,
+            "sync_wait": sync_wait,
             "max_pending_nodes": max_pending_nodes,
             "max_inflight_steps": max_inflight_steps,
             "disk_cache": disk_cache,

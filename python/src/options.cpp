@@ -63,9 +63,9 @@ nb::object from_tier(CodeTier tier) {
 
 /// Sets what is not None, all of it or nothing, and returns what those options were before. The GIL makes it one
 /// action.
-nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_nodes, const nb::object& max_inflight_steps,
-                      const nb::object& disk_cache, const nb::object& fusion, const nb::object& tier,
-                      const nb::object& force_fallback) {
+nb::dict swap_options(const nb::object& sync, const nb::object& sync_wait, const nb::object& max_pending_nodes,
+                      const nb::object& max_inflight_steps, const nb::object& disk_cache, const nb::object& fusion,
+                      const nb::object& tier, const nb::object& force_fallback) {
   const Options before = options();
   Options after = before;
   nb::dict old;
@@ -73,6 +73,10 @@ nb::dict swap_options(const nb::object& sync, const nb::object& max_pending_node
     after.sync = to_sync_mode(sync.ptr());
     const std::string_view word = kSyncModes[static_cast<std::size_t>(before.sync)];
     old["sync"] = nb::str(word.data(), word.size());
+  }
+  if (!sync_wait.is_none()) {
+    after.sync_wait = to_switch(sync_wait.ptr(), "sync_wait");
+    old["sync_wait"] = before.sync_wait;
   }
   if (!max_pending_nodes.is_none()) {
     after.max_pending_nodes = to_limit(max_pending_nodes.ptr(), "max_pending_nodes", 2, (1 << 30) - 1);
@@ -174,9 +178,10 @@ void bind_options(nb::module_& module) {
   set_warning_handler(warn);
   module.def("_force_fallback", [] { return *options().force_fallback; });
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
-             nb::arg("max_pending_nodes").none() = nb::none(), nb::arg("max_inflight_steps").none() = nb::none(),
-             nb::arg("disk_cache").none() = nb::none(), nb::arg("fusion").none() = nb::none(),
-             nb::arg("tier").none() = nb::none(), nb::arg("force_fallback").none() = nb::none());
+             nb::arg("sync_wait").none() = nb::none(), nb::arg("max_pending_nodes").none() = nb::none(),
+             nb::arg("max_inflight_steps").none() = nb::none(), nb::arg("disk_cache").none() = nb::none(),
+             nb::arg("fusion").none() = nb::none(), nb::arg("tier").none() = nb::none(),
+             nb::arg("force_fallback").none() = nb::none());
 }
 
 }  // namespace lento::python

@@ -1,5 +1,6 @@
 #include "base/source.h"
 
+#include "base/called.h"
 #include "base/fork.h"
 
 #include <atomic>
@@ -50,6 +51,9 @@ std::string to_string(const Source& source) {
 ScopeId intern_scope(ScopeId parent, std::string_view name) {
   Interned& tables = interned();
   const std::lock_guard lock(tables.mutex);
+  // More names than there are ids: what is inside has the name of what is around it.
+  if (tables.scope_names.size() == kScopeLimit && !tables.scope_ids.contains({parent, std::string(name)}))
+    return parent;
   const auto [it, added] =
       tables.scope_ids.try_emplace({parent, std::string(name)}, static_cast<ScopeId>(tables.scope_names.size()));
   if (added) {
@@ -60,6 +64,7 @@ ScopeId intern_scope(ScopeId parent, std::string_view name) {
 }
 
 std::string scope_name(ScopeId scope) {
+  scope %= kScopeLimit;  // without the function that was called
   Interned& tables = interned();
   const std::lock_guard lock(tables.mutex);
   return scope < tables.scope_names.size() ? tables.scope_names[scope] : "";

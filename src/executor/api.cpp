@@ -225,6 +225,7 @@ Options options() {
   return {.max_pending_nodes = max_pending_nodes(),
           .max_inflight_steps = max_inflight_steps(),
           .sync = sync_mode(),
+          .sync_wait = warns_of_waits(),
           .disk_cache = disk_cache().enabled(),
           .fusion = switches()->fusion,
           .tier = switches()->tier,
@@ -243,7 +244,7 @@ void set_options(const Options& options) {
   disk_cache().set_enabled(options.disk_cache.value_or(disk_cache().enabled_at_start()));
   set_max_pending_nodes(options.max_pending_nodes);
   set_max_inflight_steps(options.max_inflight_steps);
-  set_sync_mode(options.sync);
+  set_sync_mode(options.sync, options.sync_wait);
   set_switches(chosen);
 }
 

@@ -31,6 +31,8 @@ const CounterId kTrimmed = counter_id("graph.trimmed");
 const CounterId kHit = counter_id("plan.hit");
 const CounterId kImplicitSync = counter_id("sync.implicit");
 const CounterId kWaitSync = counter_id("sync.wait");
+const CounterId kEvaluated = counter_id("tensor.evaluated");
+const CounterId kNodes = counter_id("graph.nodes");
 const TimingId kSyncTime = timing_id("sync");
 
 /// What one evaluation of a tape computes and what it leaves behind. All marks have one byte a record.
@@ -122,6 +124,11 @@ std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
   return run;
 }
 
+void count_run(const Run& run) {
+  count(kEvaluated, run.outputs.size());
+  count(kNodes, run.plan->graph.nodes.size());
+}
+
 /// Which inputs nobody but the tape holds: a run that takes them out of it may write into them.
 std::vector<std::uint8_t> given_away(Tape& tape, const Tape::Extract& extract, std::uint64_t version) {
   std::vector<std::uint8_t> given(extract.leaf_of.size());
@@ -178,6 +185,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
       }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
+    count_run(*run);
     completion = launch(run, next, blocking);
     break;
   }
@@ -200,6 +208,7 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
     run = bind_run(tape, *image);
   }
   count(kHit);
+  count_run(*run);
   return launch(run, next, blocking);
 }
 
@@ -306,6 +315,7 @@ CompletionRef evaluate_all(Tape& tape, AfterLaunch next) {
 const void* read_value(TensorState& state) {
   tell_watchers([&](Watcher& watcher) { watcher.reading(state); });
   const bool in_closure = inside_closure();
+  bool waits_for_started = false;
   if (state.pending()) {
     if (!in_closure) {
       count(kImplicitSync);
@@ -315,10 +325,13 @@ const void* read_value(TensorState& state) {
     (void)evaluate(states, AfterLaunch::wait);
   } else if (!in_closure && !state.value->settled()) {
     count(kWaitSync);
+    warn_of_wait(current_call.source);
+    waits_for_started = true;
   }
-  if (!state.value->settled()) {
+  if (!state.value->settled() || waits_for_started) {
     const TimedSection timed(kSyncTime);
     state.value->wait();
+    if (waits_for_started) note_wait(WaitKind::value, current_call.source, timed.so_far());
   }
   if (state.value->failure) state.value->failure->raise();
   return backend_of(state.device).host_pointer(*state.value->buffer);

@@ -10,10 +10,7 @@
 namespace lento {
 
 /// Notes that a plan was made for `graph`, and what differs from the nearest of the plans cached before. `rebound`:
-/// only extents were new, no code was.
+/// only extents were new, no code was. Compiles that differ by numbers alone are told as one.
 void explain_compile(const Graph& graph, std::uint8_t device, const std::vector<PlanPtr>& cached, bool rebound);
-
-/// What sets two structures apart, as a sentence; "" when nothing does.
-std::string describe_difference(const Graph& now, const Graph& before);
 
 }  // namespace lento

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/fork.h"
 #include "base/timings.h"
+#include "executor/syncs.h"
 #include "executor/workers.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 
 namespace lento {
@@ -29,7 +31,9 @@ constexpr double kInlineMeasuredWhenWaiting = 20'000;
 
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
+const CounterId kRoomWaits = counter_id("sync.room");
 const TimingId kRunTime = timing_id("run");
+const TimingId kRoomTime = timing_id("sync.room");
 
 /// Runs under way on one device, and what went wrong on it since the last wait.
 struct DeviceRuns {
@@ -204,16 +208,22 @@ FailureRef take_failure(std::uint8_t device) {
 
 void wait_for_room(std::uint8_t device) {
   DeviceRuns& runs = runs_of(device);
+  std::optional<TimedSection> timed;
   while (true) {
     CompletionRef oldest;
     {
       const std::lock_guard lock(runs.mutex);
-      if (runs.count < inflight_limit.load(std::memory_order_relaxed)) return;
+      if (runs.count < inflight_limit.load(std::memory_order_relaxed)) break;
       oldest = runs.first->completion;
+    }
+    if (!timed && !oldest->done()) {
+      count(kRoomWaits);
+      timed.emplace(kRoomTime);
     }
     oldest->wait();
     std::this_thread::yield();  // a run that has just ended may still stand in the list
   }
+  if (timed) note_wait(WaitKind::room, current_call.source, timed->so_far());
 }
 
 std::size_t planned_bytes_under_way(std::uint8_t device) {

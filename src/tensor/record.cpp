@@ -1,5 +1,6 @@
 #include "tensor/record.h"
 
+#include "base/called.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "ir/op_counters.h"
@@ -29,7 +30,7 @@ TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> oper
 
 Source current_source() {
   Source source = current_call.source;
-  source.scope = current_call.scope;
+  source.scope = recorded_scope(current_call);
   return source;
 }
 

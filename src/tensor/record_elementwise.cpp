@@ -1,5 +1,6 @@
 // Elementwise ops: numbers are weak, operands are cast to a common dtype, shapes broadcast (clause T3). The common case
 // of equal dtypes and shapes on one device goes straight to the tape.
+#include "base/called.h"
 #include "base/fail.h"
 #include "ir/attrs_cast.gen.h"
 #include "ir/infer_elementwise.h"
@@ -19,9 +20,9 @@ namespace {
 Source source_of(const void* unit, std::uint32_t position) {
   // Inside another op, or under a front end's SourceScope, the outer line counts.
   if (current_call.source.known()) {
-    return {current_call.source.unit, current_call.source.position, current_call.scope};
+    return {current_call.source.unit, current_call.source.position, recorded_scope(current_call)};
   }
-  return {unit, position, current_call.scope};
+  return {unit, position, recorded_scope(current_call)};
 }
 
 /// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.

@@ -1,6 +1,8 @@
 // The plan cache: what shares a plan, what does not, and that it stays bounded (clause E2); what explain() says (M3).
 #include <lento/lento.h>
 
+#include "backends/testing/testing.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -275,6 +277,77 @@ TEST_F(Cache, M3_AnotherOp) {
   const Tensor x = data(4);
   Tensor y;
   expect_says(difference([&] { y = sin(x); }, [&] { y = cos(x); }), "op 0 is `cos(%in0)`");
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_F(Cache, M3_WhatRepeatsIsOneFindingWithItsCountAndShapes) {
+  Tensor y;
+  int line = 0;
+  for (std::int64_t n = 2; n <= 98; ++n) {
+    y = exp(data(n)) * 2;
+    line = __LINE__ - 1;
+    step();
+  }
+  const std::string text = explain();
+  const std::string where = "cache_test.cpp:" + std::to_string(line);
+  // The reference backend compiles nothing, so that every new shape is a compile.
+  EXPECT_EQ(line_count(text), 2U) << text;
+  expect_says(text, "96 times");
+  expect_says(text,
+              "a step of 2 ops that ends at " + where + ": argument 0 is float32(3 to 98,); it is first read by ");
+}
+
+TEST_F(Cache, M3_DifferencesOfOneKindAreOneFindingWithTheLastOne) {
+  const Tensor x = zeros({2, 2, 2});
+  eval(x);
+  (void)explain();
+  Tensor y;
+  for (const std::int64_t axis : {0, 1, 2}) {
+    y = flip(x, Ints{axis});
+    step();
+  }
+  const std::string text = explain();
+  EXPECT_EQ(line_count(text), 2U) << text;
+  expect_says(text, "Compiled 2 times a step of 1 op that ends at ");
+  expect_says(text, ": the last time, an attribute changed: op 0 is ");
+  EXPECT_NE(text.find("axes=[2]"), std::string::npos) << text;
+}
+
+TEST_F(Cache, M3_TheOpThatWasCalledIsNamed) {
+  const Tensor x = tensor({{1.0F, 2.0F}, {3.0F, 4.0F}});
+  Tensor y;
+  const std::string text = difference([&] { y = sin(x); }, [&] { y = take(x, tensor({1}), 0); });
+  expect_says(text, "op 0 is `take` (`take_axis(");
+  expect_says(text, "and was `sin(%in0)` at cache_test.cpp:");
+}
+
+TEST_F(Cache, M3_WaitsForStartedWorkAreListedByLine) {
+  testing::register_testing_backends();
+  testing::gate::close();
+  const Device device = testing::gated_device();
+  const std::vector<float> one{1};
+  const Tensor x = from_host(one.data(), DType::float32, Shape{1}, device);
+  const Tensor y = x + 1;
+  step(device);
+  (void)explain();
+  const std::uint64_t before = metrics::counter("sync.wait");
+  std::thread opener([&] {
+    while (metrics::counter("sync.wait") == before) std::this_thread::yield();
+    testing::gate::open(1);
+  });
+  const int line = __LINE__ + 1;
+  EXPECT_EQ(y.item<float>(), 2);
+  opener.join();
+  const std::string text = explain();
+  EXPECT_TRUE(text.starts_with("Waited ")) << text;
+  EXPECT_NE(text.find(" for a value that was being computed, 1 time at cache_test.cpp:" + std::to_string(line) + ".\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(y.item<float>(), 2);  // it is there
+  EXPECT_EQ(explain(), "Nothing was compiled and nothing waited since the last call.\n");
 }
 
 TEST_F(Cache, M3_ImplicitSyncsAreListedByLine) {

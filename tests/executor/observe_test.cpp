@@ -270,9 +270,10 @@ class Syncs : public ::testing::Test {
     set(SyncMode::allow);
     set_warning_handler(nullptr);
   }
-  static void set(SyncMode mode) {
+  static void set(SyncMode mode, bool waits_too = false) {
     Options changed = options();
     changed.sync = mode;
+    changed.sync_wait = waits_too;
     set_options(changed);
   }
 };
@@ -285,6 +286,37 @@ TEST_F(Syncs, E8_WarnTellsOfEachLineOnce) {
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_NE(warnings[0].find("item: "), std::string::npos) << warnings[0];
   EXPECT_NE(warnings[0].find("observe_test.cpp:" + std::to_string(line)), std::string::npos) << warnings[0];
+}
+
+TEST_F(Syncs, E8_WaitsForStartedWorkAreWarnedOfWhereAsked) {
+  testing::register_testing_backends();
+  testing::gate::close();
+  const Device device = testing::gated_device();
+  const std::vector<float> one{1};
+  const Tensor x = from_host(one.data(), DType::float32, Shape{1}, device);
+  const auto read = [&] {
+    const Tensor y = x + 1;
+    step(device);
+    const std::uint64_t before = metrics::counter("sync.wait");
+    std::thread opener([&] {
+      while (metrics::counter("sync.wait") == before) std::this_thread::yield();
+      testing::gate::open(1);
+    });
+    EXPECT_EQ(y.item<float>(), 2);
+    opener.join();
+  };
+  set(SyncMode::warn);
+  read();
+  set(SyncMode::error, true);
+  read();
+  EXPECT_TRUE(warnings.empty());
+  set(SyncMode::warn, true);
+  EXPECT_TRUE(options().sync_wait);
+  read();
+  read();
+  ASSERT_EQ(warnings.size(), 1U) << "once a line";
+  EXPECT_NE(warnings[0].find("reading a tensor that is being computed waits for it here"), std::string::npos);
+  EXPECT_NE(warnings[0].find("observe_test.cpp:"), std::string::npos) << warnings[0];
 }
 
 TEST_F(Syncs, E8_ErrorNamesTheLineAndWhatToUseInstead) {

@@ -44,6 +44,8 @@ def test_options_are_put_back_also_nested_and_after_errors() -> None:
         ({"max_inflight_steps": -1}, ValueError),
         ({"max_inflight_steps": 2.5}, TypeError),
         ({"max_inflight_steps": True}, TypeError),
+        ({"sync_wait": 1}, TypeError),
+        ({"sync_wait": "warn"}, TypeError),
         ({"disk_cache": 1}, TypeError),
         ({"disk_cache": "on"}, TypeError),
         ({"unknown": 1}, TypeError),
@@ -55,3 +57,12 @@ def test_options_are_checked_before_anything_changes(wrong: dict[str, Any], erro
     with pytest.raises(error):
         lento.options(**{**right, **wrong})
     assert options_now() == start
+
+
+def test_e8_sync_wait_is_put_back() -> None:
+    with lento.options(sync="warn", sync_wait=True):
+        assert _core.set_options(sync_wait=True) == {"sync_wait": True}
+        with lento.options(sync_wait=False):
+            assert _core.set_options(sync_wait=False) == {"sync_wait": False}
+        assert _core.set_options(sync_wait=True) == {"sync_wait": True}
+    assert _core.set_options(sync_wait=False) == {"sync_wait": False}

@@ -403,6 +403,38 @@ def test_e8_warnings_come_once_a_line_with_the_users_line() -> None:
     assert [lines[w.lineno - 1].split("# ")[1].strip() for w in caught] == ["this line", "that line"]
 
 
+def test_e8_waits_for_launched_work_are_warned_of_where_asked() -> None:
+    counts = Counts()
+
+    def open_at_each_wait(times: int) -> None:
+        for n in range(times):
+            while counts["sync.wait"] <= n:
+                os.sched_yield()
+            _core._gate_open(1)
+
+    def read() -> None:
+        x = ones(1, "gated") + 1
+        lento.step("gated")
+        assert float(x) == 2.0  # waits
+
+    found = []
+    opener = threading.Thread(target=open_at_each_wait, args=(5,))
+    opener.start()
+    with closed_gate():
+        for mode, waits in (("allow", True), ("warn", False), ("warn", True), ("warn", True), ("error", True)):
+            with lento.options(sync=mode, sync_wait=waits), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                read()
+            found.append(caught)
+        opener.join()
+    assert [len(caught) for caught in found] == [0, 0, 1, 1, 0]
+    assert found[2][0].category is lento.SyncWarning
+    assert "read it some steps later, or in a step closure" in str(found[2][0].message)
+    with open(__file__) as file:
+        assert file.readlines()[found[2][0].lineno - 1].rstrip().endswith("# waits")
+    assert counts["sync.implicit"] == 0
+
+
 def test_e8_a_warning_that_is_an_error_comes_out_of_the_read() -> None:
     x = ones(1) * 2
     with lento.options(sync="warn"), warnings.catch_warnings():
