@@ -1,8 +1,9 @@
 """Counters and timings that are always on: what was recorded, computed, waited for and moved.
 
-Counters: ``step``, ``op.<name>``, ``tensor.created``, ``tensor.destroyed``, ``plan.hit``, ``plan.miss``,
-``sync.implicit``, ``sync.wait``, ``transfer.h2d``, ``donation``, ``graph.trimmed``, ``closure.run`` and others.
-Timings: ``step``, ``plan.compile``, ``run``, ``sync``, ``transfer.h2d``, ``closure``.
+Counters: ``step``, ``op.<name>``, ``tensor.created``, ``tensor.destroyed``, ``tensor.evaluated``, ``plan.hit``,
+``plan.miss``, ``graph.nodes``, ``graph.trimmed``, ``sync.implicit``, ``sync.wait``, ``sync.room``, ``transfer.h2d``,
+``donation``, ``closure.run`` and others. Timings: ``step``, ``plan.compile``, ``run``, ``sync``, ``sync.room``,
+``transfer.h2d``, ``closure``.
 
     >>> before = lento.metrics.counter("op.add")
     >>> x = lento.ones((3,)) + 1
@@ -11,9 +12,44 @@ Timings: ``step``, ``plan.compile``, ``run``, ``sync``, ``transfer.h2d``, ``clos
     >>> lento.step(wait=True)
     >>> lento.metrics.timing("step")["count"] > 0
     True
+
+``add`` and ``record`` keep counters and timings of your own beside them; ``timed`` records what a block takes.
 """
 
+from __future__ import annotations
+
+import time
+from contextlib import ContextDecorator
+from types import TracebackType
+
+from ._core import add_to_counter as add
 from ._core import counter, counters, report, timing, timings
+from ._core import record_timing as record
 from ._core import reset_metrics as reset
 
-__all__ = ["counter", "counters", "report", "reset", "timing", "timings"]
+__all__ = ["add", "counter", "counters", "record", "report", "reset", "timed", "timing", "timings"]
+
+
+class timed(ContextDecorator):
+    """Records how long a ``with`` block, or each call of a decorated function, takes, under a name of your own.
+
+    >>> with lento.metrics.timed("read"):
+    ...     text = "file".upper()
+    >>> lento.metrics.timing("read")["count"]
+    1
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"timed(): argument 'name' must be str, not {type(name).__name__}")
+        self.name = name
+        self._starts: list[float] = []  # a decorated function may be recursive
+
+    def __enter__(self) -> timed:
+        self._starts.append(time.perf_counter())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        record(self.name, time.perf_counter() - self._starts.pop())

@@ -189,6 +189,13 @@ nb::dict timing_entries() {
   return entries;
 }
 
+void add_to_counter(std::string_view name, const nb::object& n) {
+  const auto count = PyBool_Check(n.ptr()) ? std::nullopt : to_int(n.ptr());
+  if (!count) raise(PyExc_TypeError, "add(): argument 'n' must be int, not %s", Py_TYPE(n.ptr())->tp_name);
+  if (*count < 0) raise(PyExc_ValueError, "add(): a counter only grows; got %lld", static_cast<long long>(*count));
+  metrics::add(name, static_cast<std::uint64_t>(*count));
+}
+
 void bind_metrics(nb::module_& module) {
   module.def("counter", &metrics::counter, nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
   module.def("counters", &metrics::counters, "Every counter that is not zero.");
@@ -198,7 +205,21 @@ void bind_metrics(nb::module_& module) {
       "median_seconds, p90_seconds, p99_seconds and max_seconds. All zero when it never happened.");
   module.def("timings", &timing_entries, "Every timing that happened, by name.");
   module.def("report", &metrics::report, "Counters and timings as a table.");
-  module.def("reset_metrics", &metrics::reset, "Sets all counters and timings to zero.");
+  module.def("reset_metrics", &metrics::reset,
+             "Sets all counters and timings to zero, and forgets those of the user's own.");
+  module.def("add_to_counter", &add_to_counter, nb::arg("name"), nb::arg("n") = 1,
+             "Adds to a counter of your own, which stands beside Lento's in ``counters`` and ``report``. At most 1000 "
+             "names, none of\nLento's own.\n\n"
+             "    >>> lento.metrics.add(\"batches\")\n"
+             "    >>> lento.metrics.add(\"batches\", 2)\n"
+             "    >>> lento.metrics.counter(\"batches\")\n"
+             "    3\n");
+  module.def("record_timing", &metrics::record, nb::arg("name"), nb::arg("seconds"),
+             "Records how long something took under a name of your own, which stands beside Lento's in ``timings`` and "
+             "``report``.\nAt most 100 names, none of Lento's own.\n\n"
+             "    >>> lento.metrics.record(\"load\", 0.25)\n"
+             "    >>> lento.metrics.timing(\"load\")[\"total_seconds\"]\n"
+             "    0.25\n");
 }
 
 // --- memory ---

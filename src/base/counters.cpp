@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/fork.h"
+#include "base/user_metrics.h"
 
 #include <memory>
 #include <mutex>
@@ -12,6 +13,9 @@ namespace lento {
 
 namespace {
 
+constexpr std::size_t kMostUserCounters = 1000;
+constexpr std::size_t kLongestName = 200;
+
 struct Registry {
   ForkMutex mutex{ForkOrder::counters};
   std::unordered_map<std::string, CounterId> ids;
@@ -19,6 +23,7 @@ struct Registry {
   std::vector<CounterBlock*> blocks;  // of living threads
   CounterBlock retired;               // sums of threads that ended
   CounterBlock baseline;              // what had been counted at the last reset
+  std::map<std::string, std::uint64_t, std::less<>> user;
 };
 
 Registry& registry() { return Lasting<Registry>::get(); }
@@ -81,6 +86,12 @@ CounterId add_counter(Registry& all, std::string name) {
 
 }  // namespace
 
+void check_user_name(std::string_view name) {
+  if (name.empty()) fail<ValueError>("the name is empty");
+  if (name.size() > kLongestName)
+    fail<ValueError>("the name has {} bytes; at most {} are allowed", name.size(), kLongestName);
+}
+
 CounterId counter_id(std::string_view name) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -103,9 +114,23 @@ void name_counter(CounterId id, std::string_view name) {
   all.ids.emplace(name, id);
 }
 
+void add_to_user_counter(std::string_view name, std::uint64_t n) {
+  check_user_name(name);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto it = all.user.find(name);
+  if (it == all.user.end()) {
+    if (all.ids.contains(std::string(name))) fail<ValueError>("'{}' is a counter of Lento's own", name);
+    if (all.user.size() == kMostUserCounters) fail<ValueError>("there are already {} counters", kMostUserCounters);
+    it = all.user.emplace(name, 0).first;
+  }
+  it->second += n;
+}
+
 std::uint64_t counter_value(std::string_view name) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
+  if (const auto own = all.user.find(name); own != all.user.end()) return own->second;
   const auto it = all.ids.find(std::string(name));
   return it == all.ids.end() ? 0 : total(all, it->second) - all.baseline.values[it->second];
 }
@@ -114,6 +139,9 @@ std::map<std::string, std::uint64_t> counter_values() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   std::map<std::string, std::uint64_t> values;
+  for (const auto& [name, value] : all.user) {
+    if (value != 0) values[name] = value;
+  }
   for (CounterId id = 0; id < all.names.size(); ++id) {
     if (const std::uint64_t value = total(all, id) - all.baseline.values[id]; value != 0) values[all.names[id]] = value;
   }
@@ -124,6 +152,7 @@ void reset_counters() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   for (CounterId id = 0; id < kMaxCounters; ++id) all.baseline.values[id] = total(all, id);
+  all.user.clear();
 }
 
 }  // namespace lento

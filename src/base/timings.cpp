@@ -2,9 +2,11 @@
 
 #include "base/fail.h"
 #include "base/fork.h"
+#include "base/user_metrics.h"
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace lento {
 namespace {
 
 constexpr std::size_t kMaxTimings = 32;
+constexpr std::size_t kMostUserTimings = 100;  // of 8 KiB each
 
 struct Series {
   std::string name;
@@ -25,6 +28,7 @@ struct Registry {
   ForkMutex mutex{ForkOrder::counters};  // one for all: it is held for some nanoseconds, twice a step
   std::size_t used = 0;
   std::array<Series, kMaxTimings> series;
+  std::map<std::string, std::unique_ptr<Series>, std::less<>> user;
 };
 
 Registry& registry() { return Lasting<Registry>::get(); }
@@ -40,6 +44,19 @@ TimingSummary summarize(const Series& series) {
   };
   return {series.count,   static_cast<double>(series.total) * 1e-9, percentile(50), percentile(90), percentile(99),
           percentile(100)};
+}
+
+void append(Series& series, std::uint64_t nanoseconds) {
+  series.last[series.count++ % kTimingWindow] = nanoseconds;
+  series.total += nanoseconds;
+}
+
+/// Needs the registry's lock.
+void check_new(const Registry& all, std::string_view name) {
+  for (std::size_t i = 0; i < all.used; ++i) {
+    if (all.series[i].name == name) fail<ValueError>("'{}' is a timing of Lento's own", name);
+  }
+  if (all.user.size() == kMostUserTimings) fail<ValueError>("there are already {} timings", kMostUserTimings);
 }
 
 }  // namespace
@@ -59,9 +76,26 @@ void record_timing(TimingId id, std::chrono::nanoseconds duration) {
   const auto nanoseconds = static_cast<std::uint64_t>(duration.count());
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  Series& series = all.series[id];
-  series.last[series.count++ % kTimingWindow] = nanoseconds;
-  series.total += nanoseconds;
+  append(all.series[id], nanoseconds);
+}
+
+void record_user_timing(std::string_view name, std::chrono::nanoseconds duration) {
+  check_user_name(name);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto it = all.user.find(name);
+  if (it == all.user.end()) {
+    check_new(all, name);
+    it = all.user.emplace(name, std::make_unique<Series>()).first;
+  }
+  append(*it->second, static_cast<std::uint64_t>(duration.count()));
+}
+
+void check_user_timing(std::string_view name) {
+  check_user_name(name);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (!all.user.contains(name)) check_new(all, name);
 }
 
 std::map<std::string, TimingSummary> timing_summaries() {
@@ -72,6 +106,7 @@ std::map<std::string, TimingSummary> timing_summaries() {
     const Series& series = all.series[i];
     if (series.count != 0) summaries[series.name] = summarize(series);
   }
+  for (const auto& [name, series] : all.user) summaries[name] = summarize(*series);
   return summaries;
 }
 
@@ -82,6 +117,7 @@ void reset_timings() {
     all.series[i].count = 0;
     all.series[i].total = 0;
   }
+  all.user.clear();
 }
 
 }  // namespace lento

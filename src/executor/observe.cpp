@@ -11,12 +11,14 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/timings.h"
+#include "base/user_metrics.h"
 #include "executor/evaluate.h"
 #include "executor/plan_cache.h"
 #include "ir/graph.h"
 #include "tensor/tapes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 
@@ -150,6 +152,28 @@ Timing timing(std::string_view name) {
   const std::map<std::string, Timing> all = timings();
   const auto it = all.find(std::string(name));
   return it == all.end() ? Timing{} : it->second;
+}
+
+void add(std::string_view name, std::uint64_t n) { add_to_user_counter(name, n); }
+
+void record(std::string_view name, double seconds) {
+  constexpr double kLongest = 1e9;  // thirty years, so that nanoseconds fit into 64 bits
+  if (!(seconds >= 0 && seconds <= kLongest)) fail<ValueError>("{} seconds are no duration", seconds);
+  record_user_timing(name, std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
+}
+
+Timed::Timed(std::string_view name) : name_(name) {
+  check_user_timing(name);
+  start_ = std::chrono::steady_clock::now();
+}
+
+Timed::~Timed() {
+  const auto duration = std::chrono::steady_clock::now() - start_;
+  try {
+    record_user_timing(name_, duration);
+  } catch (
+      const std::exception&) {  // others have taken all names meanwhile, or there is no memory: nothing to raise here
+  }
 }
 
 std::string report() {

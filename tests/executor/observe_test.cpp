@@ -194,6 +194,43 @@ TEST(Metrics, M1_ARepeatedStepCountsWhatItDid) {
   EXPECT_EQ(metrics::timing("plan.compile").count, 1U);
 }
 
+TEST(Metrics, M1_CountersAndTimingsOfTheUsersOwn) {
+  metrics::reset();
+  metrics::add("my.batches");
+  metrics::add("my.batches", 4);
+  metrics::record("my.load", 0.25);
+  {
+    const metrics::Timed timed("my.load");
+  }
+  EXPECT_EQ(metrics::counter("my.batches"), 5U);
+  EXPECT_EQ(metrics::counters().at("my.batches"), 5U);
+  EXPECT_EQ(metrics::timing("my.load").count, 2U);
+  EXPECT_GE(metrics::timing("my.load").total_seconds, 0.25);
+  EXPECT_NE(metrics::report().find("my.batches"), std::string::npos);
+  EXPECT_NE(metrics::report().find("my.load"), std::string::npos);
+  metrics::reset();
+  EXPECT_EQ(metrics::counter("my.batches"), 0U);
+  EXPECT_TRUE(metrics::timings().empty());
+}
+
+TEST(Metrics, M1_NamesOfTheUsersOwnAreCheckedAndBounded) {
+  metrics::reset();
+  EXPECT_THROW(metrics::add(""), ValueError);
+  EXPECT_THROW(metrics::add("op.add"), ValueError);
+  EXPECT_THROW(metrics::record("step", 1), ValueError);
+  EXPECT_THROW(metrics::Timed("step"), ValueError);
+  EXPECT_THROW(metrics::record("mine", -1), ValueError);
+  EXPECT_THROW(metrics::record("mine", std::nan("")), ValueError);
+  EXPECT_TRUE(metrics::counters().empty());
+  for (int i = 0; i < 1000; ++i) metrics::add("mine" + std::to_string(i));
+  EXPECT_THROW(metrics::add("one more"), ValueError);
+  for (int i = 0; i < 100; ++i) metrics::record("mine" + std::to_string(i), 0);
+  EXPECT_THROW(metrics::record("one more", 0), ValueError);
+  metrics::reset();
+  EXPECT_NO_THROW(metrics::add("one more"));
+  metrics::reset();
+}
+
 TEST(Metrics, M1_TheReportIsATableOfEverything) {
   cache::clear();
   const Tensor x = tensor({1.0F}) + 1;

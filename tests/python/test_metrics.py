@@ -186,6 +186,91 @@ def test_m1_reset_sets_everything_to_zero() -> None:
     del y
 
 
+def test_m1_counters_and_timings_of_the_users_own() -> None:
+    lento.metrics.reset()
+    for n in range(3):
+        lento.metrics.add("my.batches")
+        lento.metrics.add("my.rows", 10 * n)
+        lento.metrics.record("my.load", 0.5)
+    with lento.metrics.timed("my.read"):
+        pass
+
+    @lento.metrics.timed("my.call")
+    def call(depth: int) -> None:
+        if depth:
+            call(depth - 1)
+
+    call(2)
+    assert (lento.metrics.counter("my.batches"), lento.metrics.counter("my.rows")) == (3, 30)
+    assert lento.metrics.counters()["my.rows"] == 30
+    timing = lento.metrics.timing("my.load")
+    assert (timing["count"], timing["total_seconds"], timing["max_seconds"]) == (3, 1.5, 0.5)
+    assert {lento.metrics.timings()[name]["count"] for name in ("my.read",)} == {1}
+    assert lento.metrics.timing("my.call")["count"] == 3
+    report = lento.metrics.report()
+    assert re.search(r"^my\.rows\s+30$", report, re.M) and re.search(r"^my\.load\s+3\s+1\.50 s", report, re.M)
+    lento.metrics.reset()
+    assert lento.metrics.counters() == lento.metrics.timings() == {}
+    assert "my." not in lento.metrics.report()
+
+
+def test_m1_names_of_the_users_own_are_checked_and_bounded() -> None:
+    lento.metrics.reset()
+    with pytest.raises(ValueError, match=r"'op\.add' is a counter of Lento's own"):
+        lento.metrics.add("op.add")
+    with pytest.raises(ValueError, match="'step' is a timing of Lento's own"):
+        lento.metrics.record("step", 1.0)
+    for wrong in ("", "x" * 201):
+        with pytest.raises(ValueError, match="the name"):
+            lento.metrics.add(wrong)
+        with pytest.raises(ValueError, match="the name"):
+            lento.metrics.record(wrong, 1.0)
+    with pytest.raises(ValueError, match="only grows"):
+        lento.metrics.add("mine", -1)
+    for number in (1.5, "1", True, None):
+        with pytest.raises(TypeError):
+            lento.metrics.add("mine", number)  # type: ignore[arg-type]
+    for seconds in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="no duration"):
+            lento.metrics.record("mine", seconds)
+    with pytest.raises(TypeError, match="'name' must be str"):
+        lento.metrics.timed(3)  # type: ignore[arg-type]
+    assert lento.metrics.counters() == lento.metrics.timings() == {}
+    for n in range(1000):
+        lento.metrics.add(f"mine{n}")
+    with pytest.raises(ValueError, match="there are already 1000 counters"):
+        lento.metrics.add("one more")
+    lento.metrics.add("mine7")
+    assert lento.metrics.counter("mine7") == 2
+    for n in range(100):
+        lento.metrics.record(f"mine{n}", 0.0)
+    with pytest.raises(ValueError, match="there are already 100 timings"):
+        lento.metrics.record("one more", 0.0)
+    lento.metrics.reset()
+    lento.metrics.add("one more")
+
+
+def test_m1_threads_count_together() -> None:
+    lento.metrics.reset()
+    threads = [threading.Thread(target=lambda: [lento.metrics.add("ours") for _ in range(500)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert lento.metrics.counter("ours") == 2000
+
+
+def test_m1_evaluated_tensors_and_nodes_are_counted_exactly() -> None:
+    x = ones()
+    counts = Counts()
+    for _ in range(3):  # the second and third time they are recognised
+        a = x + 1
+        b = (a * 2) * 3
+        lento.step()
+    assert (counts["tensor.evaluated"], counts["graph.nodes"]) == (6, 9)
+    del a, b
+
+
 # --- M2 ---
 
 
