@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -38,6 +39,26 @@ LENTO_API bool remove(std::uint64_t key);
 /// this key by chance, or when the inputs do not fit.
 LENTO_API std::vector<Tensor> run(std::uint64_t key, const std::vector<Tensor>& inputs,
                                   std::source_location site = std::source_location::current());
+/// A computation that was recorded once and runs with other inputs, without recording functions of its own: what
+/// cache::run does, with inputs and outputs in the caller's order, and without a plan that has to stay in the cache.
+class LENTO_API Captured {
+ public:
+  /// The outputs for these inputs, one per input given to capture(), of the same dtypes and shapes. Returns before they
+  /// are computed, as eval does. Numbers, random ones included, and tensors that are no inputs are those of the trace.
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs,
+                                 std::source_location site = std::source_location::current()) const;
+  /// The graph_key of what it runs; 0 when that is nothing.
+  std::uint64_t key() const;
+
+ private:
+  friend LENTO_API Captured capture(const std::vector<Tensor>&, const std::vector<Tensor>&, std::source_location);
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+/// Takes what computes `outputs` from `inputs`, which must have been evaluated before the outputs were recorded
+/// (ValueError), and starts computing the outputs, so that the plan is there.
+LENTO_API Captured capture(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                           std::source_location site = std::source_location::current());
 /// Evicts at once what is over the new limit.
 LENTO_API void set_limit(std::size_t bytes);
 /// The same for the files of compiled code.

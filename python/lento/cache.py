@@ -11,6 +11,8 @@ What is compiled is also kept on disk, where other processes find it: `docs/disk
 2
 """
 
+from ._core import Captured
+from ._core import cache_capture as capture
 from ._core import cache_clear as clear
 from ._core import cache_info as info
 from ._core import cache_plans as plans
@@ -19,4 +21,4 @@ from ._core import cache_run as run
 from ._core import cache_set_disk_limit as set_disk_limit
 from ._core import cache_set_limit as set_limit
 
-__all__ = ["clear", "info", "plans", "remove", "run", "set_disk_limit", "set_limit"]
+__all__ = ["Captured", "capture", "clear", "info", "plans", "remove", "run", "set_disk_limit", "set_limit"]

@@ -126,6 +126,12 @@ nb::list cached_plans() {
   return list;
 }
 
+nb::list wrap_all(std::vector<Tensor> tensors) {
+  nb::list list;
+  for (Tensor& tensor : tensors) list.append(nb::steal(wrap(std::move(tensor))));
+  return list;
+}
+
 nb::list run_cached(std::uint64_t key, const nb::object& object) {
   std::vector<Tensor> inputs;
   collect_tensors(object.ptr(), "cache.run", inputs);
@@ -135,9 +141,47 @@ nb::list run_cached(std::uint64_t key, const nb::object& object) {
     const WithoutGil without_gil;
     outputs = cache::run(key, inputs);
   }
-  nb::list list;
-  for (Tensor& output : outputs) list.append(nb::steal(wrap(std::move(output))));
-  return list;
+  return wrap_all(std::move(outputs));
+}
+
+cache::Captured capture_outputs(const nb::object& inputs, const nb::object& outputs) {
+  std::vector<Tensor> given;
+  std::vector<Tensor> wanted;
+  collect_tensors(inputs.ptr(), "cache.capture", given);
+  collect_tensors(outputs.ptr(), "cache.capture", wanted);
+  const PythonSourceScope source;
+  const WithoutGil without_gil;
+  return cache::capture(given, wanted);
+}
+
+nb::list run_captured(const cache::Captured& captured, const nb::args& args) {
+  std::vector<Tensor> inputs;
+  for (const nb::handle arg : args) collect_tensors(arg.ptr(), "captured", inputs);
+  std::vector<Tensor> outputs;
+  const PythonSourceScope source;
+  {
+    const WithoutGil without_gil;
+    outputs = captured(inputs);
+  }
+  return wrap_all(std::move(outputs));
+}
+
+void bind_captures(nb::module_& module) {
+  nb::class_<cache::Captured>(module, "Captured",
+                              "A computation that was recorded once and runs with other inputs: what "
+                              "``lento.cache.capture`` makes.")
+      .def("__call__", &run_captured, nb::arg("inputs"),
+           "The outputs, as a list, for these inputs: one per input that was captured, of the same dtypes and shapes.")
+      .def_prop_ro("key", &cache::Captured::key, "The ``lento.graph_key`` of what it runs; 0 when that is nothing.");
+  module.def(
+      "cache_capture", &capture_outputs, nb::arg("inputs"), nb::arg("outputs"),
+      "Makes what computes ``outputs`` from ``inputs`` (lists of tensors) callable, with other inputs of the same "
+      "dtypes and\nshapes, without calling the functions that recorded it. The inputs must have been evaluated before "
+      "the outputs were\nrecorded. Numbers, random ones included, and other tensors are those of the trace.\n\n"
+      "    >>> x = lento.asarray([1.0, 2.0])\n"
+      "    >>> double = lento.cache.capture([x], [x * 2, x + 1])\n"
+      "    >>> double(lento.asarray([3.0, 4.0]))\n"
+      "    [tensor([6., 8.], dtype=float32), tensor([4., 5.], dtype=float32)]\n");
 }
 
 void bind_cache(nb::module_& module) {
@@ -346,6 +390,7 @@ void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>
 void bind_observation(nb::module_& module) {
   bind_graphs(module);
   bind_cache(module);
+  bind_captures(module);
   bind_metrics(module);
   bind_memory(module);
   bind_threads(module);

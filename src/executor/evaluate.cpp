@@ -304,7 +304,14 @@ PendingGraph pending_graph(std::span<TensorState* const> states) {
   if (tape == nullptr) return {};
   const TapeGuard guard(*tape);
   const Selection selection = select(*tape, roots_in(*tape, states));
-  return {tape->device, tape->extract(selection.need, selection.outputs).graph};
+  Tape::Extract extract = tape->extract(selection.need, selection.outputs);
+  PendingGraph pending{tape->device, std::move(extract.graph), {}, {}};
+  for (const std::uint32_t leaf : extract.leaf_of) pending.inputs.push_back(tape->leaf(leaf).value);
+  for (const std::uint32_t output : selection.outputs) {
+    const TensorState* handle = tape->handle(output);
+    pending.output_ids.push_back(handle == nullptr ? 0 : handle->id);
+  }
+  return pending;
 }
 
 CompletionRef evaluate_all(Tape& tape, AfterLaunch next) {

@@ -34,6 +34,8 @@ CompletionRef evaluate_all(Tape& tape, AfterLaunch next = AfterLaunch::go_on);
 struct PendingGraph {
   std::uint8_t device = 0;
   Graph graph;
+  std::vector<ValueRef> inputs;           // what the graph's inputs are now
+  std::vector<std::uint64_t> output_ids;  // the tensors that the graph's outputs are; 0 where only records need one
 };
 PendingGraph pending_graph(std::span<TensorState* const> states);
 

@@ -69,7 +69,10 @@ void TensorState::destroy(TensorState* state) {
     }
   }
   if (state->value) {
-    state->value->tensor_id.store(0, std::memory_order_relaxed);
+    // A captured computation may hold the value by a state of its own, and not be whose it is.
+    if (state->value->tensor_id.load(std::memory_order_relaxed) == state->id) {
+      state->value->tensor_id.store(0, std::memory_order_relaxed);
+    }
     state->value.reset();
   }
   StatePool* mine = current_pool;

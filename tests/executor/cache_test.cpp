@@ -216,6 +216,56 @@ TEST_F(Cache, E2_AlternatingStepsAreBothRecognised) {
   EXPECT_EQ(delta.hit(), 18U);
 }
 
+// --- capture ---
+
+TEST_F(Cache, E2_ACapturedComputationRunsWithOtherInputs) {
+  const Tensor weight = tensor({10.0F, 20.0F});
+  const Tensor x = tensor({1.0F, 2.0F});
+  const Tensor y = tensor({3.0F, 4.0F});
+  const Tensor sum = x * weight + y;
+  const cache::Captured captured = cache::capture({y, x}, {sum, x, sum * 2, weight});
+  EXPECT_NE(captured.key(), 0U);
+  const Tensor a = tensor({5.0F, 6.0F});
+  const Tensor b = tensor({7.0F, 8.0F});
+  const std::uint64_t misses = metrics::counter("plan.miss");
+  const std::vector<Tensor> outputs = captured({a, b});
+  ASSERT_EQ(outputs.size(), 4U);
+  EXPECT_EQ(outputs[0].to_vector<float>(), (std::vector<float>{75, 166}));
+  EXPECT_EQ(outputs[1].to_vector<float>(), (std::vector<float>{7, 8}));
+  EXPECT_EQ(outputs[2].to_vector<float>(), (std::vector<float>{150, 332}));
+  EXPECT_EQ(outputs[3].to_vector<float>(), (std::vector<float>{10, 20}));
+  EXPECT_EQ(metrics::counter("plan.miss"), misses);
+  cache::clear();  // it needs no plan that is cached
+  EXPECT_EQ(captured({b, a})[0].to_vector<float>(), (std::vector<float>{57, 128}));
+  EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{13, 44})) << "what was recorded is computed as well";
+}
+
+TEST_F(Cache, E2_ACapturedComputationTakesItsInputsAndNoOthers) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const Tensor pending = x + 1;
+  EXPECT_THROW((void)cache::capture({pending}, {pending * 2}), ValueError);
+  EXPECT_THROW((void)cache::capture({x, x}, {x * 2}), ValueError);
+  const cache::Captured captured = cache::capture({x}, {x + 2});
+  EXPECT_THROW((void)captured({}), ValueError);
+  EXPECT_THROW((void)captured({x, x}), ValueError);
+  EXPECT_THROW((void)captured({tensor({1.0F})}), ValueError);
+  EXPECT_THROW((void)captured({tensor({1, 2})}), ValueError);
+  EXPECT_THROW((void)cache::Captured()({x}), ValueError);
+  EXPECT_EQ(cache::Captured().key(), 0U);
+  EXPECT_EQ(cache::capture({x}, {x})({tensor({3.0F, 4.0F})})[0].to_vector<float>(), (std::vector<float>{3, 4}));
+}
+
+TEST_F(Cache, E9_WhatACapturedComputationHoldsIsListedAsBefore) {
+  const Tensor weight = tensor({10.0F, 20.0F});
+  const auto listed = [&] { return std::ranges::count(live_tensors(), weight.id(), &LiveTensor::id); };
+  {
+    const Tensor x = tensor({1.0F, 2.0F});
+    const cache::Captured captured = cache::capture({x}, {x * weight});
+    EXPECT_EQ(listed(), 1);
+  }
+  EXPECT_EQ(listed(), 1) << "the captured computation took the tensor with it when it went";
+}
+
 // --- explain ---
 
 std::string difference(auto&& first, auto&& second) {
