@@ -1,6 +1,9 @@
 #include "source.h"
 
 #include "frame.h"
+#include "gil.h"
+
+#include "executor/save_graphs.h"
 
 #include <pthread.h>
 
@@ -165,6 +168,30 @@ void set_package_folder(std::string_view folder) {
   pins.package_folder = std::string(folder) + "/";
 }
 
-void install_source_resolver() { set_source_resolver(&resolve); }
+namespace {
+
+/// All frames of the calling thread, innermost first, those of Lento's own package included.
+std::string stack_text() {
+  const WithGil gil;
+  std::string text;
+  for (PyRef frame = PyRef::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
+    auto* here = reinterpret_cast<PyFrameObject*>(frame.get());
+    const PyRef held(reinterpret_cast<PyObject*>(PyFrame_GetCode(here)));
+    auto* code = reinterpret_cast<PyCodeObject*>(held.get());
+    const char* function = PyUnicode_AsUTF8(code->co_name);
+    if (function == nullptr) PyErr_Clear();
+    text += "  " + std::string(function == nullptr ? "<unknown>" : function) + " (" + file_of(code) + ":" +
+            std::to_string(PyFrame_GetLineNumber(here)) + ")\n";
+    frame = PyRef(reinterpret_cast<PyObject*>(PyFrame_GetBack(here)));
+  }
+  return text;
+}
+
+}  // namespace
+
+void install_source_resolver() {
+  set_source_resolver(&resolve);
+  set_stack_writer(&stack_text);
+}
 
 }  // namespace lento::python

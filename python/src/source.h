@@ -33,7 +33,7 @@ Line current_line();
 /// Frames of files below this folder are not user code.
 void set_package_folder(std::string_view folder);
 
-/// Teaches the engine how to print Python sources. Called once.
+/// Teaches the engine how to print Python sources and stacks. Called once.
 void install_source_resolver();
 
 }  // namespace lento::python

@@ -19,12 +19,21 @@ std::string_view variable(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+/// A name without spaces around it and without PyTorch's namespace.
+std::string_view plain_name(std::string_view name) {
+  while (name.starts_with(' ')) name.remove_prefix(1);
+  while (name.ends_with(' ')) name.remove_suffix(1);
+  constexpr std::string_view kTheirs = "aten::";
+  if (name.starts_with(kTheirs)) name.remove_prefix(kTheirs.size());
+  return name;
+}
+
 /// The ops of a list such as "exp,reduce_sum".
 std::bitset<kMaxOps> parse_fallback(std::string_view list, std::string_view setting) {
   std::bitset<kMaxOps> ops;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string_view name = list.substr(0, comma);
+    const std::string_view name = plain_name(list.substr(0, comma));
     list.remove_prefix(std::min(comma + 1, list.size()));
     if (name.empty()) continue;
     const std::optional<Op> op = find_op(name);
@@ -49,7 +58,10 @@ Switches read_environment() {
   } else if (!tier.empty()) {
     fail<ValueError>("LENTO_TIER is '{}'; it must be 0 or 1", tier);
   }
-  found.fallback = parse_fallback(variable("LENTO_FORCE_FALLBACK"), "LENTO_FORCE_FALLBACK");
+  // The second is the name in programs that were written for PyTorch's lazy tensors.
+  const bool own = std::getenv("LENTO_FORCE_FALLBACK") != nullptr;
+  const char* const fallback = own ? "LENTO_FORCE_FALLBACK" : "LTC_FORCE_FALLBACK";
+  found.fallback = parse_fallback(variable(fallback), fallback);
   return found;
 }
 

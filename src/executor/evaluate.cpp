@@ -154,7 +154,7 @@ bool takes_all(const Tape& tape, const Selection& selection) {
 template <class Mark>
 CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bool remember = false) {
   CompletionRef completion;
-  std::optional<Graph> saved;
+  std::optional<SavedGraph> saved;
   while (true) {
     Selection selection;
     Tape::Extract extract;
@@ -172,7 +172,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
 #endif
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
     check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
-    if (saves_graphs()) saved = extract.graph;
+    if (saves_graphs()) saved = {extract.graph, plan};
     std::optional<Blocking> blocking;
     std::unique_ptr<Run>
         run;  // outlives no_fork: what it lets go of may need a front end's lock, which a fork may hold
@@ -189,7 +189,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     completion = launch(run, next, blocking);
     break;
   }
-  if (saved) save_graph(*saved, tape.device);
+  if (saved) save_graph(*saved);
   return completion;
 }
 

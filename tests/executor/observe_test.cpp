@@ -295,6 +295,39 @@ TEST(SaveGraphsDeathTest, M2_EveryEvaluationIsAppendedAndParsesBack) {
   std::remove(shared.c_str());
 }
 
+std::string content_of(const std::string& file) {
+  std::ifstream in(file);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+TEST(SaveGraphsDeathTest, M2_GraphsAreSavedInTheFormOfLtcToo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the variables are read once a process
+  for (const char* format : {"text", "dot", "backend"}) {
+    const std::string file = ::testing::TempDir() + "lento_ltc_graphs_" + format;
+    EXPECT_EXIT(
+        {
+          std::remove(file.c_str());
+          ::setenv("LTC_SAVE_TENSORS_FILE", file.c_str(), 1);
+          ::setenv("LTC_SAVE_TENSORS_FMT", format, 1);
+          const Tensor x = tensor({1.0F, 2.0F}) * 2;
+          step();
+          const std::string text = content_of(file);
+          const bool good =
+              text.starts_with("[ScheduleSyncTensorsGraph]\nPython Stacktrace:\n  No Python Frames\n\nHashes: (") &&
+              text.find("\n\n## BEGIN_GRAPH\n") != std::string::npos && text.ends_with("\n## END_GRAPH\n\n\n") &&
+              (text.find("digraph") != std::string::npos) == (std::string(format) == "dot") &&
+              (text.find("reference: 1 kernels") != std::string::npos) == (std::string(format) == "backend") &&
+              text.find("multiply") != std::string::npos;
+          if (!good) std::fputs(text.c_str(), stderr);
+          std::exit(good ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+    std::remove(file.c_str());
+  }
+}
+
 std::vector<std::string> warnings;
 
 class Syncs : public ::testing::Test {

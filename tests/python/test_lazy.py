@@ -7,15 +7,22 @@ import inspect
 import io
 import os
 import re
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import lento
 import numpy as np
 import pytest
-from engine import Counts, check_program, run_program, state_of
-from lento import lazy
+from engine import Counts, check_program, closed_gate, ones, run_program, state_of
+from lento import _core, lazy
 from lento.lazy import computation, config, debug, ir_cache, metrics, ts_backend
+from lento.lazy.closure import AsyncClosureHandler, ClosureHandler
+from lento.lazy.device_context import DeviceContext, get_device_context
+from lento.lazy.extract_compiled_graph import extract_compiled_graph
+from lento.lazy.extract_compiled_graph import get_fallback_ops as fallback_ops
+from lento.lazy.tensor_factory_functions import tensor_factory_functions as factories
 
 # --- steps ---
 
@@ -177,6 +184,43 @@ def test_counters_have_the_names_of_ltc() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_the_other_counters_of_ltc() -> None:
+    metrics.reset()
+    x = lento.asarray(np.ones(3, np.float32))
+    for _ in range(2):
+        y = (x * 3) + 1
+        z = x - 1
+        lazy.mark_step(wait=True)
+    del y, z
+    assert metrics.counter_value("SyncedTensorsWithIR") == 4
+    assert metrics.counter_value("TensorsGraphSize") == 6
+    assert metrics.counter_value("DeviceDataCacheMiss") == 1
+    assert metrics.counter_value("UncachedCompile") == 1
+    assert metrics.counter_value("CachedCompile") == 1
+    assert metrics.counter_value("TrimIrGraph") is None
+    with lento.options(max_pending_nodes=10):
+        for _ in range(20):
+            x = x + 1
+    assert metrics.counter_value("TrimIrGraph") == lento.metrics.counter("graph.trimmed") > 0
+    with closed_gate(), lento.options(max_inflight_steps=1):
+        kept = [ones(device="gated") + 1]
+        lazy.mark_step("gated")
+        kept.append(ones(device="gated") + 1)
+        opener = threading.Thread(target=open_at_first_wait)
+        opener.start()
+        lazy.mark_step("gated")
+        opener.join()
+    assert metrics.counter_value("DeviceLockWait") == 1
+    names = {"SyncedTensorsWithIR", "TensorsGraphSize", "DeviceDataCacheMiss", "TrimIrGraph", "DeviceLockWait"}
+    assert names <= set(metrics.counter_names())
+
+
+def open_at_first_wait() -> None:
+    while metrics.counter_value("DeviceLockWait") is None:
+        os.sched_yield()
+    _core._gate_open(1)
+
+
 def test_ops_that_fall_back_are_counted_as_aten() -> None:
     metrics.reset()
     config.set_force_fallback("aten::exp")
@@ -315,7 +359,301 @@ def test_what_lento_cannot_do_says_what_to_do() -> None:
         computation.get_tensors_ts_device_data_node([])
 
 
+# --- handlers ---
+
+
+@pytest.fixture
+def context() -> Iterator[DeviceContext]:
+    found = get_device_context()
+    yield found
+    found.closure_handler = found.async_closure_handler = None
+
+
+def test_a_device_has_one_context(context: DeviceContext) -> None:
+    assert isinstance(context, DeviceContext)
+    assert context.device == "cpu:0"
+    for name in (None, "", "lazy", "lazy:0", "cpu", "cpu:0", lento.Device("cpu")):
+        assert get_device_context(name) is context
+    assert get_device_context("reference") is get_device_context("reference:0") is not context
+    with pytest.raises(lento.DeviceError):
+        get_device_context("abacus")
+    assert lazy.run_step_closures() is context
+
+
+def test_a_handler_on_the_context_runs_the_closures(context: DeviceContext) -> None:
+    seen: list[Any] = []
+
+    class Noting(ClosureHandler):
+        def run(self, closure: Callable[[], object]) -> None:
+            seen.append("handler")
+            closure()
+
+    context.closure_handler = Noting()
+    x = lento.ones((3,)) + 1
+    lazy.add_step_closure(lambda y, word: seen.append((float(y), word)), (x.sum(), "a"))
+    x += 1  # the closure has the value as it was
+    counts = Counts()
+    lazy.mark_step()
+    assert seen == ["handler", (6.0, "a")]
+    assert counts["sync.implicit"] == 0
+    context.closure_handler = None
+    lazy.add_step_closure(seen.append, (1,))
+    lazy.mark_step()
+    assert seen[2:] == [1]
+    context.closure_handler = Noting()
+    with pytest.raises(TypeError, match="must be callable, not int"):
+        lazy.add_step_closure(3)  # type: ignore[arg-type]
+
+
+def test_an_asynchronous_handler_on_the_context_runs_the_closures(context: DeviceContext) -> None:
+    context.async_closure_handler = AsyncClosureHandler(2)
+    seen: list[Any] = []
+    for n in range(10):
+        lazy.add_step_closure(
+            lambda y, n: seen.append((n, float(y), threading.current_thread().name)),
+            (lento.ones((2,)).sum() + n, n),
+            run_async=True,
+        )
+        lazy.mark_step()
+    context.async_closure_handler.wait()
+    assert seen == [(n, 2.0 + n, "lento closures") for n in range(10)]
+
+
+def test_handlers_run_closures_in_order() -> None:
+    seen: list[int] = []
+    ClosureHandler()([lambda: seen.append(1), lambda: seen.append(2)])
+    assert seen == [1, 2]
+    handler = AsyncClosureHandler()
+    handler([lambda n=n: seen.append(n) for n in range(3, 50)])  # type: ignore[misc]
+    handler.wait()
+    assert seen == list(range(1, 50))
+
+
+def test_c5_a_failed_closure_is_raised_by_the_next_run_always() -> None:
+    handler = AsyncClosureHandler()
+    ran: list[str] = []
+    for _ in range(300):
+        left = threading.Event()
+
+        def fail(left: threading.Event = left) -> None:
+            try:
+                raise KeyError("closure")
+            finally:
+                left.set()
+
+        handler.run(fail)
+        left.wait()
+        while not handler._failure:  # until the exception has left the closure's frame
+            pass
+        with pytest.raises(RuntimeError, match="due to previously raised exception") as caught:
+            handler.run(lambda: ran.append("the one that raised"))
+        assert isinstance(caught.value.__cause__, KeyError)
+        handler.run(lambda: ran.append("next"))  # clean again
+        handler.wait()
+    assert ran == ["next"] * 300
+
+
+def test_c5_what_waits_behind_a_failure_is_dropped() -> None:
+    handler = AsyncClosureHandler()
+    start, ran = threading.Event(), []
+
+    def fail() -> None:
+        start.wait()
+        raise KeyError("closure")
+
+    handler.run(fail)
+    handler.run(lambda: ran.append(1))
+    start.set()
+    handler.wait()
+    assert ran == []
+    with pytest.raises(RuntimeError):
+        handler.run(lambda: ran.append(2))
+
+
+def test_c3_a_full_queue_blocks_and_a_failure_wakes_the_blocked() -> None:
+    handler = AsyncClosureHandler(1)
+    start = threading.Event()
+    raised: list[BaseException | None] = []
+
+    def fail() -> None:
+        start.wait()
+        raise KeyError("closure")
+
+    def submit() -> None:
+        try:
+            handler.run(lambda: None)
+        except RuntimeError as error:
+            raised.append(error.__cause__)
+
+    handler.run(fail)
+    while not handler._busy:
+        pass
+    handler.run(lambda: None)  # the queue is full
+    submitter = threading.Thread(target=submit)
+    submitter.start()
+    while not handler._changed._waiters:  # type: ignore[attr-defined]
+        pass
+    assert raised == []
+    start.set()
+    submitter.join()
+    assert [type(error) for error in raised] == [KeyError]
+
+
+@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)])
+def test_the_size_of_a_queue_is_checked(size: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="max_queue_size"):
+        AsyncClosureHandler(size)
+
+
+def test_what_was_handed_over_runs_before_the_program_ends() -> None:
+    check_program(
+        """
+        import time
+        from lento.lazy.closure import AsyncClosureHandler
+        handler = AsyncClosureHandler()
+        handler([lambda n=n: print(n, flush=True) for n in range(3)])
+        """,
+        "0\n1\n2\n",
+    )
+
+
+# --- extract_compiled_graph ---
+
+
+def test_a_model_is_compiled_for_its_examples() -> None:
+    weight = lento.asarray(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+    calls = []
+
+    def model(x: lento.Tensor, y: lento.Tensor) -> tuple[lento.Tensor, ...]:
+        calls.append(1)
+        z = lento.exp(x @ weight) + y
+        return z, z.sum(), y, weight
+
+    first = [lento.asarray(np.float32([[0.1, 0.2]])), lento.ones((1, 3))]
+    second = [lento.asarray(np.float32([[0.3, -0.2]])), lento.zeros((1, 3))]
+    compiled = extract_compiled_graph(model, first)
+    expected = [model(*inputs) for inputs in (second, first)]
+    lento.eval(*expected)
+    calls.clear()
+    counts = Counts()
+    for inputs, wanted in zip((second, first), expected, strict=True):
+        found = compiled(*inputs)
+        assert isinstance(found, list)
+        for mine, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), strict=True)
+    assert calls == []
+    assert (counts["plan.miss"], counts["kernel.compile"]) == (0, 0)
+
+
+def test_examples_may_be_pending_and_a_model_may_return_one_tensor() -> None:
+    compiled = extract_compiled_graph(lambda x: x * 2, [lento.ones((3,)) + 1])
+    assert compiled(lento.ones((3,)) * 5)[0].tolist() == [10.0] * 3
+    with pytest.raises(ValueError, match="2 inputs were given, 1 were captured"):
+        compiled(lento.ones((3,)), lento.ones((3,)))
+    with pytest.raises(ValueError, match=r"input 0 is float32\(4,\); float32\(3,\) was captured"):
+        compiled(lento.ones((4,)))
+    with pytest.raises(TypeError, match=r"optimized_mod\(\): input 0 must be Tensor, not float"):
+        compiled(1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="input 0 must be Tensor, not str"):
+        extract_compiled_graph(lambda x: "text", [lento.ones((3,))])
+
+
+def test_an_input_that_a_model_changes_is_changed() -> None:
+    def model(x: lento.Tensor, y: lento.Tensor) -> lento.Tensor:
+        x += y
+        return x * 10
+
+    example = lento.ones((2,))
+    compiled = extract_compiled_graph(model, [example, lento.ones((2,))])
+    assert example.tolist() == [1.0, 1.0]  # a copy was changed
+    with pytest.raises(ValueError, match="inputs 0 and 1 are the same tensor"):
+        extract_compiled_graph(model, [example, example])
+    x, y = lento.asarray([1.0, 2.0]), lento.asarray([5.0, 5.0])
+    assert compiled(x, y)[0].tolist() == [60.0, 70.0]
+    assert (x.tolist(), y.tolist()) == ([6.0, 7.0], [5.0, 5.0])
+
+
+def test_captured_computations_outlive_their_plan() -> None:
+    x = lento.asarray([1.0, 2.0])
+    y = x + 1
+    captured = lento.cache.capture([x], [y, y * y])
+    assert isinstance(captured, lento.cache.Captured)
+    assert captured.key != 0
+    del y
+    lento.cache.clear()
+    assert [t.tolist() for t in captured(lento.asarray([2.0, 3.0]))] == [[3.0, 4.0], [9.0, 16.0]]
+    with pytest.raises(ValueError, match="input 0 is pending"):
+        pending = x + 1
+        lento.cache.capture([pending], [pending * 2])
+    with pytest.raises(TypeError):
+        lento.cache.Captured()
+
+
+def test_fallbacks_are_named_with_their_count() -> None:
+    metrics.reset()
+    with lento.options(force_fallback="exp"):
+        lento.eval(lento.exp(lento.ones((3,)) * 2), wait=True)
+    assert fallback_ops() == ["aten::exp=1"]
+
+
+def test_the_functions_that_make_tensors_are_listed() -> None:
+    assert lento.zeros in factories and lento.random.normal in factories
+    assert all(callable(function) for function in factories)
+
+
 # --- the environment, and LTC itself ---
+
+
+def test_forced_fallbacks_have_ltcs_variable() -> None:
+    program = """
+    import lento
+    x = lento.exp(lento.ones((3,)) * 2).tolist()
+    print(lento.metrics.counter("fallback.exp"), lento.lazy.config.get_force_fallback())
+    """
+    check_program(program, "1 exp\n", LTC_FORCE_FALLBACK="aten::exp")
+    check_program(program, "0 log\n", LTC_FORCE_FALLBACK="aten::exp", LENTO_FORCE_FALLBACK="log")
+    done = run_program(program, LTC_FORCE_FALLBACK="aten::no_such_op")
+    assert "LTC_FORCE_FALLBACK names 'no_such_op', which is no primitive" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "inside"), [("text", " = multiply("), ("dot", "digraph lento {"), ("backend", "  store $1, %1\n")]
+)
+def test_m2_graphs_are_saved_with_the_stack(form: str, inside: str, tmp_path: Path) -> None:
+    program = """
+    import lento
+    def train_one_step():
+        x = lento.ones((300,)) * 2
+        lento.lazy.mark_step()
+    train_one_step()
+    float(lento.ones((2,)).sum())
+    """
+    file = tmp_path / "graphs"
+    check_program(program, "", LTC_SAVE_TENSORS_FILE=str(file), LTC_SAVE_TENSORS_FMT=form)
+    text = file.read_text()
+    assert text.count("[ScheduleSyncTensorsGraph]\nPython Stacktrace:\n") == 2
+    assert re.search(
+        r"  mark_step \(.*lazy/__init__\.py:\d+\)\n  train_one_step \(<string>:5\)\n  <module> \(<string>:6\)\n", text
+    )
+    assert re.search(r"\n\nHashes: \([0-9a-f]{16}\)\n\n## BEGIN_GRAPH\n", text)
+    assert text.endswith("\n## END_GRAPH\n\n\n")
+    assert inside in text
+
+
+def test_m2_a_wrong_format_or_file_is_told_once(tmp_path: Path) -> None:
+    program = """
+    import lento
+    for _ in range(2):
+        x = lento.ones((3,)) * 2
+        lento.step()
+    """
+    file = tmp_path / "graphs"
+    done = run_program(program, LTC_SAVE_TENSORS_FILE=str(file), LTC_SAVE_TENSORS_FMT="xml")
+    assert done.stderr.count("LTC_SAVE_TENSORS_FMT is 'xml'; it must be text, dot or backend") == 1
+    assert file.read_text().count(" = multiply(") == 2
+    done = run_program(program, LTC_SAVE_TENSORS_FILE=str(tmp_path))
+    assert done.stderr.count(f"cannot write to LTC_SAVE_TENSORS_FILE={tmp_path}") == 1
+    assert done.returncode == 0
 
 
 def test_c3_the_queue_of_closures_has_ltcs_variable() -> None:
@@ -338,6 +676,7 @@ def test_names_and_signatures_are_those_of_ltc() -> None:
     import importlib
 
     modules = ["", ".metrics", ".debug", ".config", ".ir_cache", ".computation", ".ts_backend"]
+    modules += [".closure", ".device_context", ".extract_compiled_graph"]
     compared = 0
     for suffix in modules:
         theirs = importlib.import_module(f"torch._lazy{suffix}")
@@ -351,4 +690,4 @@ def test_names_and_signatures_are_those_of_ltc() -> None:
                 expected = ["tensors", "f"]
             assert found == expected, f"{suffix}.{name}"
             compared += 1
-    assert compared >= 19
+    assert compared >= 24

@@ -13,19 +13,33 @@ device is named, ``"lazy"`` and ``""`` mean Lento's default device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import _core, tree
-from .._closures import add_step_closure as _add_step_closure
-from . import computation, config, debug, ir_cache, metrics, ts_backend
+from . import (
+    closure,
+    computation,
+    config,
+    debug,
+    device_context,
+    extract_compiled_graph,
+    ir_cache,
+    metrics,
+    tensor_factory_functions,
+    ts_backend,
+)
 from ._files import save_arrays as _save_arrays
+from .closure import add_step_closure, run_step_closures
 
 __all__ = [
     "add_step_closure",
+    "closure",
     "computation",
     "config",
     "debug",
+    "device_context",
+    "extract_compiled_graph",
     "get_tensor_id",
     "ir_cache",
     "mark_step",
@@ -33,6 +47,7 @@ __all__ = [
     "run_step_closures",
     "save",
     "sync_multi",
+    "tensor_factory_functions",
     "to_cpu",
     "ts_backend",
     "wait_device_ops",
@@ -46,7 +61,10 @@ def _device(name: Any) -> Any:
 
 
 def mark_step(device: str = "", wait: bool = False) -> None:
-    """``lento.step``: starts computing what is pending, then runs the step closures."""
+    """``lento.step``: starts computing what this thread has recorded for the device, then runs the step closures.
+
+    LTC takes the live tensors of all threads; ``lento.step(all_threads=True)`` does.
+    """
     _core.step(_device(device), wait)
 
 
@@ -68,19 +86,6 @@ def get_tensor_id(tensor: _core.Tensor) -> int:
     if not isinstance(tensor, _core.Tensor):
         raise TypeError(f"get_tensor_id(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     return tensor.id
-
-
-def add_step_closure(closure: Callable[..., object], args: Iterable[Any] = (), run_async: bool = False) -> None:
-    """``lento.add_step_closure``: calls ``closure(*args)`` after the next step of the default device.
-
-    Unlike in LTC, tensors in ``args`` are taken as they are now.
-    """
-    _add_step_closure(closure, args, run_async)
-
-
-def run_step_closures() -> None:
-    """Runs the closures that wait for a step, without one."""
-    _core.run_step_closures()
 
 
 def _on_cpu(value: Any) -> Any:

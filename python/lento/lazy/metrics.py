@@ -1,6 +1,6 @@
 """LTC's counters by LTC's names: ``lazy::add`` for ops that were recorded, ``aten::add`` for ops that fell back to the
-reference backend, ``MarkStep``, ``CachedCompile``, ``UncachedCompile`` and others. What LTC does not count has Lento's
-own name.
+reference backend, ``MarkStep``, ``CachedCompile``, ``UncachedCompile``, ``SyncedTensorsWithIR``, ``TensorsGraphSize``,
+``TrimIrGraph`` and others. What LTC does not count has Lento's own name.
 
     >>> from lento.lazy import metrics
     >>> metrics.reset()
@@ -18,7 +18,12 @@ __all__ = ["counter_names", "counter_value", "metrics_report", "reset"]
 _NAMES = {
     "CreateLtcTensor": "tensor.created",
     "DestroyLtcTensor": "tensor.destroyed",
+    "DeviceDataCacheMiss": "transfer.h2d",  # data that was uploaded; LTC looks for the same data first
+    "DeviceLockWait": "sync.room",  # a step that waited for earlier ones
     "MarkStep": "step",
+    "SyncedTensorsWithIR": "tensor.evaluated",
+    "TensorsGraphSize": "graph.nodes",  # of all graphs together
+    "TrimIrGraph": "graph.trimmed",
     "CachedCompile": "plan.hit",
     "UncachedCompile": "plan.miss",
 }
