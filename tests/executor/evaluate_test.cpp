@@ -27,6 +27,49 @@ TEST(Evaluate, E1_StepComputesLivePendingTensorsOfThisThread) {
   EXPECT_EQ(b.to_vector<float>(), (std::vector<float>{4, 6}));
 }
 
+std::string first_failure() {
+  try {
+    wait();
+  } catch (const IndexError& error) {
+    return error.what();
+  }
+  return "nothing failed";
+}
+
+/// Outputs of one step that all fail are told in the order they are evaluated in: the first is the one wait() raises.
+TEST(Evaluate, E1_StepEvaluatesInTheOrderOfCreation) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  for (const std::vector<int>& order : {std::vector{5, 6, 7}, {7, 6, 5}, {6, 7, 5}}) {
+    std::vector<Tensor> handles(8);  // handles are made, and dropped, in another order than values
+    for (const int index : order) {
+      handles[static_cast<std::size_t>(index)] = take(x, tensor({index}), 0) + 1;
+      const Tensor dead = x * 3;
+    }
+    step();
+    const std::string message = first_failure();
+    EXPECT_NE(message.find("index " + std::to_string(order[0]) + " "), std::string::npos) << message;
+  }
+}
+
+TEST(Evaluate, E1_TheGraphOfAStepListsOpsAndResultsInTheOrderOfCreation) {
+  cache::clear();  // where all hashes are equal, a key names a plan only if it is the only one
+  const Tensor x = tensor({1.0F, 2.0F});
+  Tensor first = x + 1;
+  Tensor second = sin(x);
+  Tensor third = cos(first);
+  std::swap(first, third);  // the handles change places, the values do not
+  const std::string text = dump({second, first, third});
+  EXPECT_LT(text.find("add("), text.find("sin(")) << text;
+  EXPECT_LT(text.find("sin("), text.find("cos(")) << text;
+  EXPECT_NE(text.find("return %0, %1, %2"), std::string::npos) << text;
+  const std::uint64_t key = graph_key({third, second, first});
+  step();
+  const std::vector<Tensor> again = cache::run(key, {tensor({0.0F, 0.0F})});
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[0].to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(again[1].to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
 TEST(Evaluate, E1_StepOfAllThreadsTakesWhatEveryThreadRecorded) {
   const Tensor x = tensor({1.0F, 2.0F});
   const Tensor mine = x * 2;
@@ -46,6 +89,46 @@ TEST(Evaluate, E3_EvalKeepsEveryValueThatALiveHandleNames) {
   eval(b);
   EXPECT_FALSE(a.is_pending());
   EXPECT_TRUE(unrelated.is_pending());
+}
+
+TEST(Evaluate, E3_AnEvaluatedTensorDropsItsGraph) {
+  wait();
+  const std::size_t before = memory().live;
+  constexpr std::size_t kBytes = 4000;
+  Tensor y;
+  {
+    const std::vector<float> values(1000, 1);
+    const Tensor x = from_host(values.data(), DType::float32, Shape{1000});
+    y = exp(x * 2) + x;
+    EXPECT_NE(dump({y}).find("exp("), std::string::npos);
+    eval(y);
+    wait();
+    EXPECT_EQ(dump({y}).find("exp("), std::string::npos) << dump({y});
+    EXPECT_EQ(graph_key({y}), 0U);
+    EXPECT_EQ(memory().live, before + 2 * kBytes) << "x and y, and nothing between them";
+  }
+  EXPECT_EQ(memory().live, before + kBytes) << "y holds what it was computed from";
+  const Tensor z = y + 1;  // reads y, which is no op any more
+  EXPECT_EQ(dump({z}).find("exp("), std::string::npos) << dump({z});
+  y = Tensor();
+  EXPECT_EQ(memory().live, before + kBytes) << "z needs y until it is computed";
+  eval(z);
+  wait();
+  EXPECT_EQ(memory().live, before + kBytes) << "z is there, and y is not";
+}
+
+TEST(Evaluate, E3_AStepDropsTheGraphsOfAllItEvaluates) {
+  wait();
+  const std::size_t before = memory().live;
+  Tensor kept;
+  for (int i = 0; i < 5; ++i) {
+    const std::vector<float> values(1000, 1);
+    const Tensor x = from_host(values.data(), DType::float32, Shape{1000});
+    kept = x + 1;
+    const Tensor other = kept * 2;
+    step({}, {.wait = true});
+  }
+  EXPECT_EQ(memory().live, before + 4000);
 }
 
 TEST(Evaluate, E3_AnUnnamedValueThatPendingRecordsNeedIsKeptToo) {

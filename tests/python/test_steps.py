@@ -39,6 +39,18 @@ def test_e1_step_takes_what_the_calling_thread_recorded() -> None:
     assert (mine.tolist(), theirs.tolist()) == ([2.0] * 3, [3.0] * 3)
 
 
+@pytest.mark.parametrize("order", [(5, 6, 7), (7, 6, 5), (6, 7, 5)])
+def test_e1_step_evaluates_in_the_order_of_creation(order: tuple[int, ...]) -> None:
+    """Of the failures of one step the first is told: that of the tensor that was evaluated first."""
+    x = ones()
+    kept = {index: lento.take(x, lento.asarray([index]), axis=0) + 1 for index in order}
+    held = [kept.pop(index) for index in sorted(order)]  # in another order
+    lento.step()
+    with pytest.raises(IndexError, match=f"index {order[0]} is out of range"):
+        lento.wait()
+    del held
+
+
 def test_e1_step_takes_one_device() -> None:
     here, there = ones() + 1, ones(device="faulty") + 1
     lento.step()
@@ -208,6 +220,26 @@ def test_e3_values_are_kept_and_nothing_is_computed_twice() -> None:
     counts = Counts()
     assert (x.tolist(), y.tolist(), z.tolist()) == ([2.0] * 3, [3.0] * 3, [9.0] * 3)
     assert (counts["plan.hit"], counts["plan.miss"], counts["sync.implicit"]) == (0, 0, 0)
+
+
+def test_e3_an_evaluated_tensor_drops_its_graph() -> None:
+    def live() -> int:
+        return lento.memory("reference")["live"] - before
+
+    before = lento.memory("reference")["live"]
+    x = lento.asarray(np.ones(1000, np.float32), device="reference")
+    y = lento.exp(x * 2) + x
+    lento.eval(y, wait=True)
+    assert "exp(" not in lento.dump(y)
+    assert lento.graph_key(y) == 0
+    assert live() == 8000  # x and y, and nothing between them
+    del x
+    assert live() == 4000  # y does not hold what it was computed from
+    z = y + 1
+    assert "exp(" not in lento.dump(z)
+    del y
+    lento.eval(z, wait=True)
+    assert live() == 4000
 
 
 # --- E5 ---

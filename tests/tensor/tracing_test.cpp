@@ -1,6 +1,9 @@
 // Clauses T1 to T10 through the public C++ API.
 #include <lento/lento.h>
 
+#include "backends/testing/testing.h"
+#include "tensor/threads_at_rest.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,6 +40,35 @@ TEST(Tracing, T1_AnOpRecordsAndAllocatesNothing) {
   EXPECT_EQ(memory().live, before.live);
   EXPECT_EQ(floats(y), (std::vector<float>{2, 4, 6}));
   EXPECT_FALSE(y.is_pending());
+}
+
+TEST(Tracing, T1_AnOpWakesNoThreadAndMakesNone) {
+  testing::register_testing_backends();
+  testing::gate::open_forever();
+  const std::vector<float> values{1, 2, 3, 4};
+  for (const Device device : {Device(), testing::gated_device()}) {
+    const Tensor x = from_host(values.data(), DType::float32, Shape{2, 2}, device);
+    const Tensor warm = exp(x);
+    step(device, {.wait = true});  // on the gated device by a worker, which sleeps from then on
+    ThreadsAtRest others;
+    std::vector<Tensor> kept;
+    for (int i = 0; i < 50; ++i) {
+      kept.push_back(exp(x * 2 + 1));
+      kept.push_back(sum(kept.back(), Ints{0}));
+      kept.push_back(matmul(x, kept.front()));
+      kept.push_back(nn::softmax(kept.back(), 1));
+      kept.push_back(concat({x, x}, 0)[{Slice(1, 3)}]);
+      kept.push_back(sort(x, 1));
+    }
+    EXPECT_EQ(others.disturbance(), "");
+    for (const Tensor& tensor : kept) EXPECT_TRUE(tensor.is_pending());
+    if (device == testing::gated_device()) {
+      EXPECT_GE(others.count(), 1U) << "there was no thread to wake";
+      step(device);
+      EXPECT_NE(others.disturbance(), "") << "a step that a worker runs went unnoticed";
+      wait();
+    }
+  }
 }
 
 TEST(Tracing, T2_AShapeErrorNamesOpOperandsRuleAndLine) {
@@ -184,15 +216,27 @@ TEST(Tracing, T7_AFailureShowsTheLineOfThisTraceWhenThePlanCameFromAnother) {
 
 TEST(Tracing, T8_DeadWorkIsNotDone) {
   const Tensor x = tensor({9, 9});
-  const Tensor bad = take(x, tensor({7}), 0);
+  cache::clear();
+  const Tensor y = x + 1;
   {
-    const Tensor dead = bad + 1;
+    const Tensor dead = exp(x * 3);  // the last of two ops
+    const Tensor overwritten = x - 1;
   }
-  Tensor y = x + 1;
-  Tensor poisoned = bad;  // alive: evaluated by the step, and failing alone
-  step();
+  EXPECT_EQ(delta("graph.nodes", [] { step(); }), 1);
+  ASSERT_EQ(cache::plans().size(), 1U);
+  EXPECT_EQ(cache::plans()[0].nodes, 1U);
   EXPECT_EQ(y.to_vector<int>(), (std::vector<int>{10, 10}));
-  EXPECT_THROW((void)poisoned.to_vector<int>(), IndexError);
+}
+
+TEST(Tracing, T8_WhatDiesBetweenLiveOpsIsLeftOutAndWhatTheyNeedIsNot) {
+  const Tensor x = tensor({9, 9});
+  Tensor needed = x + 1;
+  Tensor dead = needed * 5;
+  const Tensor y = needed * 2;
+  dead = Tensor();
+  needed = Tensor();
+  EXPECT_EQ(delta("graph.nodes", [] { step(); }), 2);
+  EXPECT_EQ(delta("tensor.evaluated", [&] { EXPECT_EQ(y.to_vector<int>(), (std::vector<int>{20, 20})); }), 0);
 }
 
 class PendingLimit {
