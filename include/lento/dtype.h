@@ -4,11 +4,14 @@
 #include <lento/export.h>
 #include <lento/half.h>
 
+#include <bit>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace lento {
 
@@ -81,30 +84,40 @@ inline constexpr DTypeSet kReal = kInteger | kFloating;
 inline constexpr DTypeSet kNumeric = kReal | kComplex;
 inline constexpr DTypeSet kAny = kBool | kNumeric;
 
-/// Maps a C++ element type to its DType: dtype_of<float>() == DType::float32.
+/// bool and the integers of every name: long and long long are the same elements. Characters are no numbers, and
+/// 128-bit integers fit nowhere.
 template <class T>
-constexpr DType dtype_of();
+concept IntegerType = std::integral<T> && sizeof(T) <= 8 && !std::same_as<std::remove_cv_t<T>, char> &&
+                      !std::same_as<std::remove_cv_t<T>, wchar_t> && !std::same_as<std::remove_cv_t<T>, char8_t> &&
+                      !std::same_as<std::remove_cv_t<T>, char16_t> && !std::same_as<std::remove_cv_t<T>, char32_t>;
 
-#define LENTO_DTYPE_OF(T, d)      \
-  template <>                     \
-  constexpr DType dtype_of<T>() { \
-    return DType::d;              \
+/// What a number may be given as and read as. A long double counts as a double.
+template <class T>
+concept Number = IntegerType<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
+                 std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
+
+/// What the elements of a tensor may be in memory.
+template <class T>
+concept Element = Number<T> && !std::same_as<std::remove_cv_t<T>, long double>;
+
+/// Maps a C++ element type to its DType: dtype_of<float>() == DType::float32.
+template <Element T>
+constexpr DType dtype_of() {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (std::same_as<Plain, bool>) {
+    return DType::bool_;
+  } else if constexpr (std::integral<Plain>) {
+    constexpr int kFirst = static_cast<int>(std::signed_integral<Plain> ? DType::int8 : DType::uint8);
+    return static_cast<DType>(kFirst + std::countr_zero(sizeof(Plain)));
+  } else if constexpr (std::same_as<Plain, float16>) {
+    return DType::float16;
+  } else if constexpr (std::same_as<Plain, bfloat16>) {
+    return DType::bfloat16;
+  } else if constexpr (std::floating_point<Plain>) {
+    return std::same_as<Plain, float> ? DType::float32 : DType::float64;
+  } else {
+    return std::same_as<Plain, std::complex<float>> ? DType::complex64 : DType::complex128;
   }
-LENTO_DTYPE_OF(bool, bool_)
-LENTO_DTYPE_OF(std::int8_t, int8)
-LENTO_DTYPE_OF(std::int16_t, int16)
-LENTO_DTYPE_OF(std::int32_t, int32)
-LENTO_DTYPE_OF(std::int64_t, int64)
-LENTO_DTYPE_OF(std::uint8_t, uint8)
-LENTO_DTYPE_OF(std::uint16_t, uint16)
-LENTO_DTYPE_OF(std::uint32_t, uint32)
-LENTO_DTYPE_OF(std::uint64_t, uint64)
-LENTO_DTYPE_OF(float16, float16)
-LENTO_DTYPE_OF(bfloat16, bfloat16)
-LENTO_DTYPE_OF(float, float32)
-LENTO_DTYPE_OF(double, float64)
-LENTO_DTYPE_OF(std::complex<float>, complex64)
-LENTO_DTYPE_OF(std::complex<double>, complex128)
-#undef LENTO_DTYPE_OF
+}
 
 }  // namespace lento

@@ -7,14 +7,19 @@
 // number of true elements is needed for the shape of the result and is evaluated (clause T10).
 #pragma once
 
+#include <lento/dtype.h>
 #include <lento/export.h>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
+#include <utility>
 #include <variant>
 
 namespace lento {
@@ -45,10 +50,13 @@ class LENTO_API Index {
   using Item = std::variant<std::int64_t, Slice, Ellipsis, NewAxis, bool, std::shared_ptr<const Tensor>>;
 
   /// One position; the axis disappears. Negative counts from the end.
-  template <std::integral T>
+  template <IntegerType T>
     requires(!std::same_as<T, bool>)
-  Index(T position, std::source_location site = std::source_location::current())
-      : item_(static_cast<std::int64_t>(position)), site_(site) {}
+  Index(T position, std::source_location site = std::source_location::current()) : site_(site) {
+    // An unsigned number that is too large is out of range of every axis; it must not come back as a negative one.
+    constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+    item_ = std::cmp_greater(position, kLargest) ? kLargest : static_cast<std::int64_t>(position);
+  }
   /// True selects everything along a new axis of length 1, false nothing along one of length 0.
   template <std::same_as<bool> T>
   Index(T selected, std::source_location site = std::source_location::current())

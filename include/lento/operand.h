@@ -5,8 +5,6 @@
 #include <lento/export.h>
 #include <lento/scalar.h>
 
-#include <complex>
-#include <concepts>
 #include <cstdint>
 #include <source_location>
 
@@ -14,10 +12,6 @@ namespace lento {
 
 class Tensor;
 class Subscript;
-
-template <class T>
-concept Number = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
-                 std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
 /// Lives only as an argument: it points at the tensor, which must outlive the call.
 class Operand {

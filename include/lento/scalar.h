@@ -18,7 +18,7 @@ class Scalar {
   enum class Kind : std::uint8_t { bool_, int_, uint_, float_, complex_ };
 
   Scalar() = default;
-  template <std::integral T>
+  template <IntegerType T>
   Scalar(T value) : bits_(static_cast<std::uint64_t>(value)) {
     // Unsigned values that fit are ordinary integers, so that equal numbers have one form.
     if constexpr (std::same_as<T, bool>) kind_ = Kind::bool_;

@@ -74,14 +74,14 @@ class LENTO_API Tensor {
   }
   Scalar item_scalar(std::source_location site = std::source_location::current()) const;
   /// All elements, row-major; T must be the element type.
-  template <Number T>
+  template <Element T>
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
     const T* first = data<T>(site);
     return std::vector<T>(first, first + size());
   }
   /// The elements in memory, row-major, valid while this handle (or a copy) keeps this value. T must be the element
   /// type.
-  template <Number T>
+  template <Element T>
   const T* data(std::source_location site = std::source_location::current()) const {
     return static_cast<const T*>(read(dtype_of<T>(), site));
   }
@@ -211,31 +211,31 @@ LENTO_API bool in_host_memory(Device device);
 /// The tensor's value on another device; the tensor itself when it is there. Reads the value, so it waits for it.
 LENTO_API Tensor to_device(const Tensor& x, Device device, std::source_location site = std::source_location::current());
 
-template <Number T>
+template <Element T>
 Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {}) {
   if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
     throw ShapeError("tensor: " + std::to_string(values.size()) + " values do not fill the shape");
   }
   return from_host(values.data(), dtype_of<T>(), shape, device);
 }
-template <Number T>
+template <Element T>
   requires(!std::same_as<T, bool>)
 Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = {}) {
   return tensor(std::span<const T>(values), shape, device);
 }
-template <Number T>
+template <Element T>
   requires(!std::same_as<T, bool>)
 Tensor tensor(const std::vector<T>& values) {
   return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())});
 }
 /// tensor({1.0f, 2.0f}): one axis.
-template <Number T>
+template <Element T>
 Tensor tensor(std::initializer_list<T> values, Device device = {}) {
   return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())},
                 device);
 }
 /// tensor({{1, 2}, {3, 4}}): two axes; rows must be equally long.
-template <Number T>
+template <Element T>
 Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device device = {}) {
   std::vector<T> values;
   const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
@@ -253,7 +253,7 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device devic
   }
 }
 /// A zero-dimensional tensor.
-template <Number T>
+template <Element T>
 Tensor scalar_tensor(T value, Device device = {}) {
   return from_host(&value, dtype_of<T>(), Shape{}, device);
 }
