@@ -25,6 +25,7 @@
 namespace lento {
 
 class Tensor;
+class Subscript;
 class Operand;
 
 /// The elements start, start + step, … before stop, with Python's rules: negative bounds count from the end, bounds
@@ -66,6 +67,7 @@ class LENTO_API Index {
   Index(NewAxis axis, std::source_location site = std::source_location::current()) : item_(axis), site_(site) {}
   /// An integer tensor of positions, or a bool tensor that stands for as many axes as it has itself.
   Index(const Tensor& positions, std::source_location site = std::source_location::current());
+  Index(const Subscript& positions, std::source_location site = std::source_location::current());
 
   const Item& item() const { return item_; }
   /// Where this index was written: an operator has no other way to know its line.
@@ -74,6 +76,34 @@ class LENTO_API Index {
  private:
   Item item_;
   std::source_location site_;
+};
+
+/// What stands between the brackets: one index, or several in braces. It is a temporary of the expression that has the
+/// brackets. When that expression ends, a Subscript that lives on (`auto row = x[{0}]`) lets go of the tensor it could
+/// assign to and stays as a value.
+class LENTO_API IndexList {
+ public:
+  IndexList(std::initializer_list<Index> index) : IndexList(std::span(index.begin(), index.size())) {}
+  IndexList(const Index& index) : IndexList(std::span(&index, 1)) {}
+  template <class T>
+    requires std::constructible_from<Index, const T&, std::source_location>
+  IndexList(const T& index, std::source_location site = std::source_location::current())
+      : only_(std::in_place, index, site), items_(&*only_, 1) {}
+  ~IndexList();
+  IndexList(const IndexList&) = delete;
+  IndexList& operator=(const IndexList&) = delete;
+
+  std::span<const Index> items() const { return items_; }
+  /// The line of the brackets: that of the first index; empty brackets have none.
+  std::source_location site() const { return items_.empty() ? std::source_location() : items_[0].site(); }
+
+ private:
+  friend class Subscript;
+  explicit IndexList(std::span<const Index> items) : items_(items) {}
+
+  std::optional<Index> only_;
+  std::span<const Index> items_;    // what is in braces lives as long as this, like every temporary of the expression
+  Subscript* subscript_ = nullptr;  // the one that was made of this, while it lives
 };
 
 /// The selected part of `x`, lazily. Throws IndexError at once for what is known at the call: too many indices, an

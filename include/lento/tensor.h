@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <iosfwd>
@@ -33,17 +34,21 @@ class Generator;
 
 class LENTO_API Tensor {
  public:
-  /// A handle on nothing; using it is a ValueError.
+  /// A handle on nothing, as one is that was moved from; using it is a ValueError.
   Tensor() = default;
   Tensor(const Tensor& other) noexcept;
   Tensor(Tensor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) noexcept {
+  /// Lets go of what this handle had. Only a handle that has a name can be assigned to: `(x + y)[{0}] = z` would be
+  /// lost, and does not compile.
+  Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
     std::swap(state_, copy.state_);
     return *this;
   }
-  Tensor& operator=(Tensor&& other) noexcept {
-    std::swap(state_, other.state_);
+  /// The same; `other` is empty then.
+  Tensor& operator=(Tensor&& other) & noexcept {
+    Tensor taken(std::move(other));
+    std::swap(state_, taken.state_);
     return *this;
   }
   ~Tensor() {
@@ -90,31 +95,30 @@ class LENTO_API Tensor {
   /// As NumPy prints it.
   std::string to_string() const;
 
-  // --- a new value for this handle (shape and dtype stay) ---
+  // --- a new value for this handle (shape and dtype stay); a temporary would lose it, so that does not compile ---
 
-  Tensor& operator+=(const Operand& other);
-  Tensor& operator-=(const Operand& other);
-  Tensor& operator*=(const Operand& other);
-  Tensor& operator/=(const Operand& other);
-  Tensor& operator%=(const Operand& other);
-  Tensor& operator&=(const Operand& other);
-  Tensor& operator|=(const Operand& other);
-  Tensor& operator^=(const Operand& other);
-  Tensor& operator<<=(const Operand& other);
-  Tensor& operator>>=(const Operand& other);
+  Tensor& operator+=(const Operand& other) &;
+  Tensor& operator-=(const Operand& other) &;
+  Tensor& operator*=(const Operand& other) &;
+  Tensor& operator/=(const Operand& other) &;
+  Tensor& operator%=(const Operand& other) &;
+  Tensor& operator&=(const Operand& other) &;
+  Tensor& operator|=(const Operand& other) &;
+  Tensor& operator^=(const Operand& other) &;
+  Tensor& operator<<=(const Operand& other) &;
+  Tensor& operator>>=(const Operand& other) &;
   /// Gives this handle `value`, which must have its shape and is cast to its dtype: floats of any width fit into a
   /// floating tensor, a float into an integer tensor is a DTypeError. `operation` is the name errors show.
-  Tensor& assign(const Operand& value, std::string_view operation = "assign");
+  Tensor& assign(const Operand& value, std::string_view operation = "assign") &;
   /// x[index] = value.
-  Tensor& set(std::initializer_list<Index> index, const Operand& value);
+  Tensor& set(std::initializer_list<Index> index, const Operand& value) &;
 
   // --- indexing ---
 
-  /// x[{0, Slice{1, 5}, ellipsis}]: read it as a Tensor, or assign to it.
-  Subscript operator[](std::initializer_list<Index> index);
-  Tensor operator[](std::initializer_list<Index> index) const;
-  Subscript operator[](const Index& index);
-  Tensor operator[](const Index& index) const;
+  /// x[{0, Slice{1, 5}, ellipsis}]: the part as it is now, which can also be assigned to.
+  Subscript operator[](IndexList&& index) &;
+  /// Of a temporary or a constant: a value like any other.
+  Tensor operator[](IndexList&& index) const&;
   /// x.slice(0, 1, 5): elements 1 to 4 along axis 0.
   Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                std::int64_t step = 1, std::source_location site = std::source_location::current()) const;
@@ -140,27 +144,87 @@ class LENTO_API Tensor {
   TensorState* state_ = nullptr;
 };
 
-/// What `x[{...}]` gives: a part of x that can be read and assigned. Refers to x, so use it at once.
+/// What `x[{...}]` gives. Used as a value it is the part of x at that moment, a Tensor. In the expression that has the
+/// brackets, and only there, it can be assigned to, which gives x a new value:
+///
+///     x[{0}] = 3;  x[{0}] += 1;   // x changes
+///     auto row = x[{0}];          // a value: it stays when x changes, and x may be gone
+///     row = 3;                    // does not compile: write x[{0}] = 3, or Tensor row for a handle of its own
+///
+/// Throws IndexError at once for what is known of the index without computing.
 class LENTO_API Subscript {
  public:
-  Subscript(Tensor& target, std::vector<Index> index) : target_(target), index_(std::move(index)) {}
-  operator const Tensor&() const;
-  /// The part as it is now; recorded once.
-  const Tensor& get(std::source_location site = std::source_location::current()) const;
-  Subscript& operator=(const Operand& value);
-  Subscript& operator=(const Subscript& value);
-  Subscript& operator+=(const Operand& value);
-  Subscript& operator-=(const Operand& value);
-  Subscript& operator*=(const Operand& value);
-  Subscript& operator/=(const Operand& value);
+  Subscript(Tensor& target, IndexList& index);
+  /// The value.
+  Subscript(const Subscript& other);
+  ~Subscript();
+
+  operator Tensor() const { return part(); }
+  Tensor get(std::source_location site = std::source_location::current()) const { return part(site); }
+
+  // --- a new value for the part, and with it for x; gives the part as it is then ---
+
+  Subscript operator=(const Operand& value) &&;
+  Subscript operator=(const Subscript& value) &&;
+  Subscript operator+=(const Operand& value) &&;
+  Subscript operator-=(const Operand& value) &&;
+  Subscript operator*=(const Operand& value) &&;
+  Subscript operator/=(const Operand& value) &&;
+  Subscript operator%=(const Operand& value) &&;
+  Subscript operator&=(const Operand& value) &&;
+  Subscript operator|=(const Operand& value) &&;
+  Subscript operator^=(const Operand& value) &&;
+  Subscript operator<<=(const Operand& value) &&;
+  Subscript operator>>=(const Operand& value) &&;
+
+  // --- the part as a Tensor, without a name for it ---
+
+  DType dtype() const { return part().dtype(); }
+  const Shape& shape() const { return part().shape(); }
+  std::int64_t rank() const { return part().rank(); }
+  std::int64_t size() const { return part().size(); }
+  Device device() const { return part().device(); }
+  bool is_pending() const { return part().is_pending(); }
+  template <Number T>
+  T item(std::source_location site = std::source_location::current()) const {
+    return part(site).item<T>(site);
+  }
+  Scalar item_scalar(std::source_location site = std::source_location::current()) const {
+    return part(site).item_scalar(site);
+  }
+  template <Element T>
+  std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
+    return part(site).to_vector<T>(site);
+  }
+  std::string to_string() const { return part().to_string(); }
+  /// A part of the part is a value: `x[{0}][{1}] = 3` does not compile, `x[{0, 1}] = 3` does.
+  Tensor operator[](IndexList&& index) const { return part()[std::move(index)]; }
+  Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+               std::int64_t step = 1, std::source_location site = std::source_location::current()) const {
+    return part(site).slice(axis, start, stop, step, site);
+  }
+#include <lento/tensor_methods.gen.inc>
 
  private:
-  Tensor& target_;
-  std::vector<Index> index_;
-  mutable Tensor part_;  // undefined until the part is read
+  friend class IndexList;
+  friend class Operand;
+  using BinaryOp = Tensor (*)(const Operand&, const Operand&);
+
+  /// Recorded when it is first asked for.
+  const Tensor& part(const std::source_location& site) const;
+  const Tensor& part() const;
+  Subscript update(BinaryOp op, const Operand& value, std::string_view operation);
+  /// The expression with the brackets ends: only the value stays.
+  void keep_value() noexcept;
+
+  Tensor* target_;                // what is assigned to; null when that is over
+  IndexList* index_;              // null together with target_
+  Tensor before_;                 // the target when this was made, until the part is recorded or given up
+  mutable Tensor part_;           // empty until the part is read
+  std::exception_ptr failure_{};  // why there is no part, for whoever reads it
 };
 
-inline Operand::Operand(const Subscript& part, const std::source_location& site) : Operand(part.get(site), site) {}
+inline Operand::Operand(const Subscript& part, const std::source_location& site) : Operand(part.part(site), site) {}
 
 // --- operators, elementwise with broadcasting (clause T3 for the types) ---
 

@@ -3,8 +3,11 @@
 
 #include "base/fail.h"
 #include "ops/operators.calls.gen.h"
+#include "ops/check_index.h"
 #include "tensor/record.h"
 
+#include <exception>
+#include <utility>
 #include <vector>
 
 namespace lento {
@@ -35,11 +38,6 @@ namespace {
 
 Source source_of(const Operand& operand) { return {operand.unit(), operand.position(), 0}; }
 
-/// The line of `x[{...}]`: that of its first index; an empty index has none.
-std::source_location line_of(std::span<const Index> index) {
-  return index.empty() ? std::source_location() : index[0].site();
-}
-
 /// bool < integer < floating < complex: a value fits into a tensor of its own kind or a later one.
 int kind_order(DType dtype) { return is_bool(dtype) ? 0 : is_integer(dtype) ? 1 : is_floating(dtype) ? 2 : 3; }
 
@@ -52,7 +50,7 @@ Tensor& update(Tensor& target, BinaryOp op, const Operand& other, std::string_vi
 
 }  // namespace
 
-Tensor& Tensor::assign(const Operand& value, std::string_view operation) {
+Tensor& Tensor::assign(const Operand& value, std::string_view operation) & {
   const CallScope scope(operation, source_of(value));
   Tensor replacement = value.is_tensor() ? value.tensor() : full(shape(), value.scalar(), dtype(), device());
   if (replacement.shape() != shape()) {
@@ -65,34 +63,30 @@ Tensor& Tensor::assign(const Operand& value, std::string_view operation) {
   return *this = cast(replacement, dtype());
 }
 
-Tensor& Tensor::operator+=(const Operand& other) { return update(*this, lento::add, other, "add"); }
-Tensor& Tensor::operator-=(const Operand& other) { return update(*this, lento::subtract, other, "subtract"); }
-Tensor& Tensor::operator*=(const Operand& other) { return update(*this, lento::multiply, other, "multiply"); }
-Tensor& Tensor::operator/=(const Operand& other) { return update(*this, lento::divide, other, "divide"); }
-Tensor& Tensor::operator%=(const Operand& other) { return update(*this, lento::remainder, other, "remainder"); }
-Tensor& Tensor::operator&=(const Operand& other) { return update(*this, lento::bitwise_and, other, "bitwise_and"); }
-Tensor& Tensor::operator|=(const Operand& other) { return update(*this, lento::bitwise_or, other, "bitwise_or"); }
-Tensor& Tensor::operator^=(const Operand& other) { return update(*this, lento::bitwise_xor, other, "bitwise_xor"); }
-Tensor& Tensor::operator<<=(const Operand& other) {
+Tensor& Tensor::operator+=(const Operand& other) & { return update(*this, lento::add, other, "add"); }
+Tensor& Tensor::operator-=(const Operand& other) & { return update(*this, lento::subtract, other, "subtract"); }
+Tensor& Tensor::operator*=(const Operand& other) & { return update(*this, lento::multiply, other, "multiply"); }
+Tensor& Tensor::operator/=(const Operand& other) & { return update(*this, lento::divide, other, "divide"); }
+Tensor& Tensor::operator%=(const Operand& other) & { return update(*this, lento::remainder, other, "remainder"); }
+Tensor& Tensor::operator&=(const Operand& other) & { return update(*this, lento::bitwise_and, other, "bitwise_and"); }
+Tensor& Tensor::operator|=(const Operand& other) & { return update(*this, lento::bitwise_or, other, "bitwise_or"); }
+Tensor& Tensor::operator^=(const Operand& other) & { return update(*this, lento::bitwise_xor, other, "bitwise_xor"); }
+Tensor& Tensor::operator<<=(const Operand& other) & {
   return update(*this, lento::bitwise_left_shift, other, "bitwise_left_shift");
 }
-Tensor& Tensor::operator>>=(const Operand& other) {
+Tensor& Tensor::operator>>=(const Operand& other) & {
   return update(*this, lento::bitwise_right_shift, other, "bitwise_right_shift");
 }
 
 // --- indexing ---
 
-Tensor& Tensor::set(std::initializer_list<Index> index, const Operand& value) {
+Tensor& Tensor::set(std::initializer_list<Index> index, const Operand& value) & {
   const CallScope scope("setitem", source_of(value));
   return *this = set_item(*this, std::span(index.begin(), index.size()), value);
 }
 
-Subscript Tensor::operator[](std::initializer_list<Index> index) { return {*this, std::vector<Index>(index)}; }
-Subscript Tensor::operator[](const Index& index) { return {*this, {index}}; }
-Tensor Tensor::operator[](std::initializer_list<Index> index) const {
-  return get_item(*this, std::span(index.begin(), index.size()), line_of({index.begin(), index.size()}));
-}
-Tensor Tensor::operator[](const Index& index) const { return get_item(*this, {&index, 1}, index.site()); }
+Subscript Tensor::operator[](IndexList&& index) & { return {*this, index}; }
+Tensor Tensor::operator[](IndexList&& index) const& { return get_item(*this, index.items(), index.site()); }
 
 Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                      std::int64_t step, std::source_location site) const {
@@ -104,27 +98,90 @@ Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::
   return get_item(*this, index, site);
 }
 
-Subscript::operator const Tensor&() const { return get(line_of(index_)); }
+// --- Subscript ---
 
-const Tensor& Subscript::get(std::source_location site) const {
-  if (!part_.defined()) part_ = get_item(target_, index_, site);
+IndexList::~IndexList() {
+  if (subscript_ != nullptr) subscript_->keep_value();
+}
+
+Subscript::Subscript(Tensor& target, IndexList& index) : target_(&target), index_(&index), before_(target) {
+  composite::check_index(target, index.items(), index.site());
+  if (index.subscript_ != nullptr) index.subscript_->keep_value();
+  index.subscript_ = this;
+}
+
+Subscript::Subscript(const Subscript& other)
+    : target_(nullptr),
+      index_(nullptr),
+      part_(other.index_ != nullptr ? other.part() : other.part_),
+      failure_(other.failure_) {}
+
+Subscript::~Subscript() {
+  if (index_ != nullptr) index_->subscript_ = nullptr;
+}
+
+const Tensor& Subscript::part(const std::source_location& site) const {
+  if (part_.defined()) return part_;
+  if (failure_) std::rethrow_exception(failure_);
+  if (index_ == nullptr) fail<ValueError>("the subscript is empty: something was assigned through it");
+  part_ = get_item(before_, index_->items(), site);
   return part_;
 }
 
-Subscript& Subscript::operator=(const Operand& value) {
+const Tensor& Subscript::part() const { return part(index_ != nullptr ? index_->site() : std::source_location()); }
+
+void Subscript::keep_value() noexcept {
+  try {
+    (void)part();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  index_->subscript_ = nullptr;
+  index_ = nullptr;
+  target_ = nullptr;
+  before_ = Tensor();
+}
+
+Subscript Subscript::operator=(const Operand& value) && {
   const CallScope scope("setitem", source_of(value));
-  target_ = set_item(target_, index_, value);
+  if (target_ == nullptr) {
+    fail<ValueError>(
+        "a subscript is a value once the expression is over in which it was made; assign to x[{{...}}] itself");
+  }
+  *target_ = set_item(*target_, index_->items(), value);
+  // The one that is returned takes over: the part that it gives is the new one.
+  Tensor& target = *std::exchange(target_, nullptr);
+  IndexList& index = *std::exchange(index_, nullptr);
+  index.subscript_ = nullptr;
+  before_ = Tensor();
   part_ = Tensor();
-  return *this;
+  return {target, index};
 }
-Subscript& Subscript::operator=(const Subscript& value) { return *this = Operand(value.get(line_of(index_))); }
-Subscript& Subscript::operator+=(const Operand& value) { return *this = Operand(add(get(line_of(index_)), value)); }
-Subscript& Subscript::operator-=(const Operand& value) {
-  return *this = Operand(subtract(get(line_of(index_)), value));
+
+Subscript Subscript::operator=(const Subscript& value) && {
+  const std::source_location site = index_ != nullptr ? index_->site() : std::source_location();
+  return std::move(*this) = Operand(value.part(site), site);
 }
-Subscript& Subscript::operator*=(const Operand& value) {
-  return *this = Operand(multiply(get(line_of(index_)), value));
+
+Subscript Subscript::update(BinaryOp op, const Operand& value, std::string_view operation) {
+  const CallScope scope(operation, source_of(value));
+  const Tensor result = op(Operand(part(), value.unit(), value.position()), value);
+  return std::move(*this) = Operand(result, value.unit(), value.position());
 }
-Subscript& Subscript::operator/=(const Operand& value) { return *this = Operand(divide(get(line_of(index_)), value)); }
+
+Subscript Subscript::operator+=(const Operand& value) && { return update(lento::add, value, "add"); }
+Subscript Subscript::operator-=(const Operand& value) && { return update(lento::subtract, value, "subtract"); }
+Subscript Subscript::operator*=(const Operand& value) && { return update(lento::multiply, value, "multiply"); }
+Subscript Subscript::operator/=(const Operand& value) && { return update(lento::divide, value, "divide"); }
+Subscript Subscript::operator%=(const Operand& value) && { return update(lento::remainder, value, "remainder"); }
+Subscript Subscript::operator&=(const Operand& value) && { return update(lento::bitwise_and, value, "bitwise_and"); }
+Subscript Subscript::operator|=(const Operand& value) && { return update(lento::bitwise_or, value, "bitwise_or"); }
+Subscript Subscript::operator^=(const Operand& value) && { return update(lento::bitwise_xor, value, "bitwise_xor"); }
+Subscript Subscript::operator<<=(const Operand& value) && {
+  return update(lento::bitwise_left_shift, value, "bitwise_left_shift");
+}
+Subscript Subscript::operator>>=(const Operand& value) && {
+  return update(lento::bitwise_right_shift, value, "bitwise_right_shift");
+}
 
 }  // namespace lento

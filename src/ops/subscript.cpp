@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/source.h"
+#include "ops/check_index.h"
 #include "ops/compose.h"
 #include "ops/subscript.calls.gen.h"
 
@@ -17,6 +18,8 @@ namespace lento {
 
 Index::Index(const Tensor& positions, std::source_location site)
     : item_(std::make_shared<const Tensor>(positions)), site_(site) {}
+
+Index::Index(const Subscript& positions, std::source_location site) : Index(positions.get(site), site) {}
 
 namespace composite {
 
@@ -99,7 +102,7 @@ Part bool_part(std::int64_t count, Device device) {
 /// An axis of a mask may also have no elements, and then nothing is selected; the Array API's own suite asks for that.
 bool fits(std::int64_t mask_extent, std::int64_t extent) { return mask_extent == extent || mask_extent == 0; }
 
-void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {
+void check_mask(const Tensor& mask, std::int64_t axis, const Tensor& x) {
   for (std::int64_t i = 0; i < mask.rank(); ++i) {
     const auto at = static_cast<std::size_t>(axis + i);
     if (!fits(mask.shape()[static_cast<std::size_t>(i)], x.shape()[at])) {
@@ -107,6 +110,10 @@ void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, c
                        type_of(mask), type_of(x), axis + i, x.shape()[at], mask.shape()[static_cast<std::size_t>(i)]);
     }
   }
+}
+
+void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {
+  check_mask(mask, axis, x);
   if (mask.rank() == 0) {
     parts.push_back(bool_part(evaluated_count(mask), x.device()));
     return;
@@ -114,7 +121,8 @@ void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, c
   for (Tensor& positions : lento::nonzero(mask)) parts.push_back(tensor_part(positions));
 }
 
-Resolved resolve(const Tensor& x, std::span<const Index> index) {
+/// How many axes of x the index uses up; the others are for the ellipsis or follow at the end.
+std::int64_t checked_axes(const Tensor& x, std::span<const Index> index) {
   std::int64_t used = 0;
   std::int64_t ellipses = 0;
   for (const Index& item : index) {
@@ -127,7 +135,11 @@ Resolved resolve(const Tensor& x, std::span<const Index> index) {
   if (ellipses > 1) fail<IndexError>("an index can have only one ellipsis");
   if (used > x.rank())
     fail<IndexError>("too many indices for {}: it has {} axes, {} are indexed", type_of(x), x.rank(), used);
+  return used;
+}
 
+Resolved resolve(const Tensor& x, std::span<const Index> index) {
+  const std::int64_t used = checked_axes(x, index);
   Resolved result;
   std::int64_t axis = 0;
   const auto add_whole_axes = [&](std::int64_t count) {
@@ -330,6 +342,26 @@ const Tensor* lone_mask(std::span<const Index> index) {
 }
 
 }  // namespace
+
+void check_index(const Tensor& x, std::span<const Index> index, const std::source_location& site) {
+  const CallScope scope("subscript", site);
+  const std::int64_t used = checked_axes(x, index);
+  std::int64_t axis = 0;
+  for (const Index& item : index) {
+    if (std::holds_alternative<Ellipsis>(item.item())) {
+      axis += x.rank() - used;
+      continue;
+    }
+    if (const auto* position = std::get_if<std::int64_t>(&item.item())) {
+      position_part(*position, axis, x);
+    } else if (const auto* slice = std::get_if<Slice>(&item.item())) {
+      range_part(*slice, x.shape()[static_cast<std::size_t>(axis)]);
+    } else if (const Tensor* mask = tensor_of(item); mask != nullptr && is_bool(mask->dtype())) {
+      check_mask(*mask, axis, x);
+    }
+    axis += axes_used(item);
+  }
+}
 
 }  // namespace composite
 

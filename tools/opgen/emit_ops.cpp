@@ -88,7 +88,8 @@ std::string ops_header(const Catalogue& catalogue) {
 std::string method_declarations(const Catalogue& catalogue) {
   Writer w;
   w.add(file_header(
-      "The ops that are methods of Tensor, with the tensor as their first argument; included inside of the class."));
+      "The ops that are methods of Tensor and Subscript, with the tensor as their first argument; included inside of "
+      "the classes."));
   w.indent();
   for (const Entry& entry : catalogue.entries) {
     if (entry.method.empty()) continue;
@@ -103,7 +104,7 @@ std::string method_declarations(const Catalogue& catalogue) {
 
 std::string method_definitions(const Catalogue& catalogue) {
   Writer w;
-  w.add(file_header("Methods of Tensor that call the function of the catalogue."));
+  w.add(file_header("Methods of Tensor that call the function of the catalogue; those of Subscript call them."));
   w.add("#include <lento/ops.gen.h>");
   w.line();
   w.add("namespace lento {");
@@ -125,6 +126,12 @@ std::string method_definitions(const Catalogue& catalogue) {
     w.line("// {}: {}", entry.file, entry.name);
     w.function(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
                ") const", fmt::format("return {}(", entry.qualified()), arguments, ");");
+    std::vector<std::string> passed;
+    for (std::size_t i = 1; i < entry.args.size(); ++i) passed.push_back(entry.args[i].name);
+    if (!operand_first || !from_next) passed.push_back("site");
+    w.function(fmt::format("{} Subscript::{}(", return_type(entry), entry.method),
+               public_parameters(entry, false, true), ") const", fmt::format("return part().{}(", entry.method), passed,
+               ");");
   }
   w.line();
   w.add("}  // namespace lento");

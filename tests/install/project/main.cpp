@@ -4,6 +4,9 @@
 #include <cstdio>
 
 int main() {
-  const lento::Tensor x = lento::tensor({1.0f, 2.0f, 3.0f});
-  std::printf("lento %s, sum of squares: %g\n", lento::version(), static_cast<double>(lento::sum(x * x).item<float>()));
+  lento::Tensor x = lento::tensor({0LL, 2LL, 3LL});
+  x[{0}] = 1;
+  const auto last = (x * x)[{-1}];
+  if (last.item<long long>() != 9 || x[{lento::Slice{1, 3}}].sum().item<int>() != 5) return 1;
+  std::printf("lento %s, sum of squares: %g\n", lento::version(), lento::sum(x * x).item<double>());
 }
