@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "gil.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -52,7 +53,9 @@ nb::list list_of(const std::vector<Tensor>& tensors) {
 nb::object follow(Differentiation& self, const nb::object& x) {
   if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "derivatives are by tensors, not by %s", Py_TYPE(x.ptr())->tp_name);
   const PythonSourceScope source;
-  return nb::steal(wrap(self.follow(tensor_of(x.ptr()))));
+  const Tensor held = tensor_of(x.ptr());
+  const MayBlock may_block;
+  return nb::steal(wrap(self.follow(held)));
 }
 
 /// Without cotangents they are ones.
@@ -62,18 +65,24 @@ nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, con
   const std::vector<Tensor> results = tensors_in(outputs, "outputs");
   std::vector<Tensor> weights;
   if (cotangents.is_none()) {
+    const MayBlock may_block;
     for (const Tensor& result : results) weights.push_back(ones_like(result));
   } else {
     weights = tensors_in(nb::cast<nb::sequence>(cotangents), "cotangents");
   }
-  return list_of(self.pull_back(results, weights, tensors_in(inputs, "inputs")));
+  const std::vector<Tensor> followed = tensors_in(inputs, "inputs");
+  const MayBlock may_block;
+  return list_of(self.pull_back(results, weights, followed));
 }
 
 nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& inputs,
                       const nb::sequence& tangents) {
   const PythonSourceScope source;
-  return list_of(self.push_forward(tensors_in(outputs, "outputs"), tensors_in(inputs, "inputs"),
-                                   tensors_in(tangents, "tangents")));
+  const std::vector<Tensor> results = tensors_in(outputs, "outputs");
+  const std::vector<Tensor> followed = tensors_in(inputs, "inputs");
+  const std::vector<Tensor> changes = tensors_in(tangents, "tangents");
+  const MayBlock may_block;
+  return list_of(self.push_forward(results, followed, changes));
 }
 
 const Tensor& tensor_in(const nb::object& x, const char* what) {
@@ -97,25 +106,34 @@ bool depends(const Batching& self, const nb::object& y) { return self.depends(te
 
 nb::object enter(Batching& self, const nb::object& x, std::int64_t axis) {
   const PythonSourceScope source;
-  return nb::steal(wrap(self.enter(tensor_in(x, "arguments"), axis)));
+  const Tensor held = tensor_in(x, "arguments");
+  const MayBlock may_block;
+  return nb::steal(wrap(self.enter(held, axis)));
 }
 
 nb::object leave(Batching& self, const nb::object& y, std::optional<std::int64_t> axis) {
   const PythonSourceScope source;
-  return nb::steal(wrap(self.leave(tensor_in(y, "results"), axis)));
+  const Tensor held = tensor_in(y, "results");
+  const MayBlock may_block;
+  return nb::steal(wrap(self.leave(held, axis)));
 }
 
 nb::object stopped(const nb::object& x) {
   if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "stop_gradient() takes a tensor, not %s", Py_TYPE(x.ptr())->tp_name);
   const PythonSourceScope source;
-  return nb::steal(wrap(stop_gradient(tensor_of(x.ptr()))));
+  const Tensor held = tensor_of(x.ptr());
+  const MayBlock may_block;
+  return nb::steal(wrap(stop_gradient(held)));
 }
+
+// Both call Python with the GIL, which they take back where the engine was allowed to block.
 
 /// A Python function of lists of tensors as a C++ one.
 struct PythonFunction {
   nb::callable function;
 
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
+    const WithGil gil;
     return tensors_in(nb::cast<nb::sequence>(function(list_of(inputs))), "results");
   }
 };
@@ -126,6 +144,7 @@ struct PythonBackward {
 
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                                  const std::vector<Tensor>& cotangents) const {
+    const WithGil gil;
     const nb::object result = function(list_of(inputs), list_of(outputs), list_of(cotangents));
     return tensors_in(nb::cast<nb::sequence>(result), "cotangents");
   }
@@ -133,12 +152,16 @@ struct PythonBackward {
 
 nb::list with_custom_gradient(const nb::callable& function, const nb::callable& backward, const nb::sequence& inputs) {
   const PythonSourceScope source;
-  return list_of(custom_gradient(PythonFunction{function}, PythonBackward{backward}, tensors_in(inputs, "inputs")));
+  const std::vector<Tensor> given = tensors_in(inputs, "inputs");
+  const MayBlock may_block;
+  return list_of(custom_gradient(PythonFunction{function}, PythonBackward{backward}, given));
 }
 
 nb::list checkpointed(const nb::callable& function, const nb::sequence& inputs) {
   const PythonSourceScope source;
-  return list_of(checkpoint(PythonFunction{function}, tensors_in(inputs, "inputs")));
+  const std::vector<Tensor> given = tensors_in(inputs, "inputs");
+  const MayBlock may_block;
+  return list_of(checkpoint(PythonFunction{function}, given));
 }
 
 /// A derivative may hold what holds the differentiation: a cycle through C++ that the collector must see.

@@ -1,9 +1,11 @@
 // The buffer protocol: memoryview(x), bytes(x), np.asarray(x) and whatever else reads memory. Read-only and
 // without a copy; an export holds the value, so that an update of the tensor meanwhile goes to other memory.
+#include "frame.h"
 #include "source.h"
 #include "tensor_type.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace lento::python {
@@ -56,10 +58,45 @@ bool also_column_major(const Shape& shape) {
   return long_axes <= 1;
 }
 
+/// What ended a wait in get_buffer, and for whom. NumPy drops every exception of get_buffer and calls __array__ next,
+/// which would wait again: Ctrl-C would be lost. Guarded by the GIL; signals arrive in the main thread alone.
+struct Interruption {
+  PyObject* tensor = nullptr;  // for comparison only
+  LentoFrame frame{};
+  PyObject* exception = nullptr;  // owned
+};
+Interruption last_interruption;
+
+void note_interruption(PyObject* tensor) {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Interruption now{.tensor = tensor, .exception = Py_NewRef(value)};
+  if (lento_innermost_frame(&now.frame) == 0) now.frame = {};
+  Py_XDECREF(std::exchange(last_interruption, now).exception);
+  PyErr_Restore(type, value, traceback);
+}
+
+void forget_interruption() { Py_XDECREF(std::exchange(last_interruption, {}).exception); }
+
 }  // namespace
+
+bool raise_interruption(PyObject* tensor) {
+  if (last_interruption.exception == nullptr) return false;
+  LentoFrame frame{};
+  const bool same_call = last_interruption.tensor == tensor && lento_innermost_frame(&frame) != 0 &&
+                         frame.frame == last_interruption.frame.frame && frame.code == last_interruption.frame.code &&
+                         frame.instruction == last_interruption.frame.instruction;
+  if (same_call) PyErr_SetObject(PyExceptionInstance_Class(last_interruption.exception), last_interruption.exception);
+  forget_interruption();
+  return same_call;
+}
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   view->obj = nullptr;
+  forget_interruption();
   try {
     const PythonSourceScope source;
     auto exported = std::make_unique<Exported>(Exported{tensor_of(self), {}});
@@ -98,6 +135,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
     view->internal = exported.release();
     view->obj = Py_NewRef(self);
     return 0;
+  } catch (const PythonError&) {
+    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) note_interruption(self);
+    return -1;
   } catch (...) {
     set_exception();
     return -1;

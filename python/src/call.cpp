@@ -6,6 +6,7 @@
 #include "gil.h"
 #include "source.h"
 #include "tensor_type.h"
+#include "waiting.h"
 
 #include <algorithm>
 #include <cstring>
@@ -202,9 +203,13 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
   try {
     Arguments arguments;
     if (!arguments.bind(signature, self, args, count, names)) return nullptr;
-    const PythonSourceScope source;
-    if (!blocks(signature)) [[likely]]
+    const Source line = current_source();
+    const SourceScope source(line);
+    if (!blocks(signature)) [[likely]] {
+      const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+      before_recording(signature.name, line, self, {args, static_cast<std::size_t>(count + keywords)});
       return body(arguments);
+    }
     const std::vector<PyRef> held = arguments.hold_tensors();
     const MayBlock may_block;
     return body(arguments);

@@ -5,6 +5,7 @@
 #include "convert.h"
 #include "dlpack.h"
 #include "foreign.h"
+#include "gil.h"
 #include "host_array.h"
 #include "tensor_type.h"
 
@@ -25,7 +26,9 @@ Tensor from_tensor(const Tensor& tensor, std::optional<DType> dtype, Device devi
   if (copy == false && (moved || cast)) {
     raise(PyExc_ValueError, "asarray(): another %s needs a copy, and copy=False forbids it", cast ? "dtype" : "device");
   }
-  const Tensor there = moved ? to_device(tensor, device) : tensor;
+  const Tensor held = tensor;
+  const MayBlock may_block;  // a move reads the value
+  const Tensor there = moved ? to_device(held, device) : held;
   return cast ? lento::astype(there, *dtype) : there;
 }
 
@@ -111,7 +114,8 @@ class Nested {
     }
     std::vector<Tensor> parts;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      parts.push_back(build(PySequence_Fast_GET_ITEM(object, i), level + 1));
+      const PyRef part = PyRef::borrow(PySequence_Fast_GET_ITEM(object, i));  // moving one releases the GIL
+      parts.push_back(build(part.get(), level + 1));
       if (parts.back().shape() == parts.front().shape()) continue;
       const PyRef first = own(from_ints(parts.front().shape()));
       const PyRef other = own(from_ints(parts.back().shape()));

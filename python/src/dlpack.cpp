@@ -314,6 +314,7 @@ Tensor from_dlpack(PyObject* object, std::optional<Device> device, std::optional
     if (!device || *device == tensor.device()) return tensor;
     if (copy == false)
       raise(PyExc_BufferError, "from_dlpack(): another device needs a copy, and copy=False forbids it");
+    const MayBlock may_block;
     return to_device(tensor, *device);
   }
   if (PyObject_HasAttrString(object, "__dlpack__") == 0 || PyObject_HasAttrString(object, "__dlpack_device__") == 0) {

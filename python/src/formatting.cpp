@@ -4,6 +4,7 @@
 #include "python/formatting.calls.gen.h"
 #include "source.h"
 #include "tensor_type.h"
+#include "waiting.h"
 
 namespace lento::python {
 
@@ -41,7 +42,9 @@ PyObject* round_method(PyObject* self, PyObject* const* args, Py_ssize_t count) 
         raise(PyExc_TypeError, "round(): the number of decimals must be int, not %s", Py_TYPE(args[0])->tp_name);
       decimals = *given;
     }
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const SourceScope source(line);
+    before_recording("round", line, self);
     return wrap(lento::around(tensor_of(self), decimals));
   } catch (...) {
     return set_exception();

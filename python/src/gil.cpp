@@ -72,11 +72,12 @@ WithoutGil::WithoutGil() { released = PyEval_SaveThread(); }
 
 WithoutGil::~WithoutGil() { take_back(); }
 
-WithGil::WithGil() : taken_(released != nullptr) {
+WithGil::WithGil() : taken_(released != nullptr), outer_may_block_(std::exchange(may_block, false)) {
   if (taken_) take_back();
 }
 
 WithGil::~WithGil() {
+  may_block = outer_may_block_;
   if (!taken_) return;
   stay_if_ended();
   released = PyEval_SaveThread();
@@ -91,7 +92,8 @@ void install_blocking_hooks() {
     return released = PyEval_SaveThread();
   };
   const auto after = [](void* /*token*/) { take_back(); };
-  set_blocking_hooks({before, after});
+  const auto may = [] { return may_block || released != nullptr || PyGILState_Check() == 0; };
+  set_blocking_hooks({before, after, may});
 }
 
 WorkerGil::WorkerGil() {

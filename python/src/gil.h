@@ -18,8 +18,8 @@ class WithoutGil {
   WithoutGil& operator=(const WithoutGil&) = delete;
 };
 
-/// Holds the GIL while it lives: takes it back inside a WithoutGil of the same thread, and does nothing where the
-/// thread has it anyway.
+/// Holds the GIL while it lives: takes it back inside a WithoutGil of the same thread. For calling Python: an outer
+/// MayBlock says nothing about the tensors that Python code has in play.
 class WithGil {
  public:
   WithGil();
@@ -29,6 +29,7 @@ class WithGil {
 
  private:
   bool taken_;
+  bool outer_may_block_;
 };
 
 /// The same for Lento's own threads. False once Python is closed to them: a thread that asked for the GIL then would be

@@ -94,7 +94,11 @@ void bind_graphs(nb::module_& module) {
 // --- the plan cache ---
 
 nb::dict cache_info() {
-  const cache::Info info = cache::info();
+  cache::Info info;
+  {
+    const WithoutGil without_gil;
+    info = cache::info();
+  }
   nb::dict entry;
   entry["entries"] = info.entries;
   entry["bytes"] = info.bytes;
@@ -190,7 +194,7 @@ void bind_cache(nb::module_& module) {
       "Entries, bytes and limit of the plan cache, and disk_folder, disk_bytes and disk_limit of the one on disk (None "
       "and 0 while there is none).");
   module.def(
-      "cache_clear", &cache::clear, nb::kw_only(), nb::arg("disk") = false, nb::call_guard<nb::gil_scoped_release>(),
+      "cache_clear", &cache::clear, nb::kw_only(), nb::arg("disk") = false, nb::call_guard<WithoutGil>(),
       "Forgets all plans; those that are running live on until they are done. With ``disk=True`` also removes the "
       "files of compiled code.");
   module.def("cache_remove", &cache::remove, nb::arg("key"),
@@ -207,7 +211,7 @@ void bind_cache(nb::module_& module) {
       "    >>> lento.cache.run(key, [y])\n"
       "    [tensor([6., 8.], dtype=float32)]\n");
   module.def("cache_set_limit", &cache::set_limit, nb::arg("bytes"), "Evicts at once what is over the new limit.");
-  module.def("cache_set_disk_limit", &cache::set_disk_limit, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>(),
+  module.def("cache_set_disk_limit", &cache::set_disk_limit, nb::arg("bytes"), nb::call_guard<WithoutGil>(),
              "The same for the files of compiled code, of all processes together.");
   module.def("cache_plans", &cached_plans,
              "The cached plans, most recently used first: dicts with key, device, nodes, inputs, outputs, kernels, "

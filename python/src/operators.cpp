@@ -7,6 +7,7 @@
 #include "python/operators.calls.gen.h"
 #include "source.h"
 #include "tensor_type.h"
+#include "waiting.h"
 
 #include <string_view>
 
@@ -31,6 +32,46 @@ inline bool number_of(PyObject* object, Scalar& number) {
 // `x + a` and `a + x` with a NumPy array: the array becomes a tensor beside the tensor, never the other way round.
 Tensor beside(const Tensor& x, PyObject* array) { return as_tensor(array, std::nullopt, x.device()); }
 
+// What errors call the operation.
+template <BinaryFunction function>
+constexpr const char* kName = "assign";
+template <>
+constexpr const char* kName<&lento::add> = "add";
+template <>
+constexpr const char* kName<&lento::subtract> = "subtract";
+template <>
+constexpr const char* kName<&lento::multiply> = "multiply";
+template <>
+constexpr const char* kName<&lento::divide> = "divide";
+template <>
+constexpr const char* kName<&lento::floor_divide> = "floor_divide";
+template <>
+constexpr const char* kName<&lento::remainder> = "remainder";
+template <>
+constexpr const char* kName<&lento::pow> = "pow";
+template <>
+constexpr const char* kName<&lento::equal> = "equal";
+template <>
+constexpr const char* kName<&lento::not_equal> = "not_equal";
+template <>
+constexpr const char* kName<&lento::less> = "less";
+template <>
+constexpr const char* kName<&lento::less_equal> = "less_equal";
+template <>
+constexpr const char* kName<&lento::greater> = "greater";
+template <>
+constexpr const char* kName<&lento::greater_equal> = "greater_equal";
+template <>
+constexpr const char* kName<&lento::bitwise_and> = "bitwise_and";
+template <>
+constexpr const char* kName<&lento::bitwise_or> = "bitwise_or";
+template <>
+constexpr const char* kName<&lento::bitwise_xor> = "bitwise_xor";
+template <>
+constexpr const char* kName<&lento::bitwise_left_shift> = "bitwise_left_shift";
+template <>
+constexpr const char* kName<&lento::bitwise_right_shift> = "bitwise_right_shift";
+
 template <BinaryFunction function>
 PyObject* binary_with_array(PyObject* left, PyObject* right, const Source& source) {
   const bool tensor_first = is_tensor(left);
@@ -48,6 +89,7 @@ template <BinaryFunction function>
 PyObject* binary(PyObject* left, PyObject* right) noexcept {
   try {
     const Source source = current_source();
+    before_recording(kName<function>, source, left, right);
     if (is_tensor(left)) {
       const Operand x(tensor_of(left), source.unit, source.position);
       if (is_tensor(right)) return wrap(function(x, Operand(tensor_of(right), source.unit, source.position)));
@@ -64,29 +106,12 @@ PyObject* binary(PyObject* left, PyObject* right) noexcept {
   }
 }
 
-// What errors of `x op= y` call the operation.
-template <BinaryFunction function>
-constexpr std::string_view kName = "assign";
-template <>
-constexpr std::string_view kName<&lento::add> = "add";
-template <>
-constexpr std::string_view kName<&lento::subtract> = "subtract";
-template <>
-constexpr std::string_view kName<&lento::multiply> = "multiply";
-template <>
-constexpr std::string_view kName<&lento::divide> = "divide";
-template <>
-constexpr std::string_view kName<&lento::floor_divide> = "floor_divide";
-template <>
-constexpr std::string_view kName<&lento::remainder> = "remainder";
-template <>
-constexpr std::string_view kName<&lento::pow> = "pow";
-
 // x op= y: the same object with a new value of the same shape and dtype (clause T6).
 template <BinaryFunction function>
 PyObject* in_place(PyObject* self, PyObject* other) noexcept {
   try {
     const Source source = current_source();
+    before_recording(kName<function>, source, self, other);
     Tensor& x = tensor_of(self);
     const Operand left(x, source.unit, source.position);
     Tensor result;
@@ -119,9 +144,11 @@ PyObject* in_place(PyObject* self, PyObject* other) noexcept {
 }
 
 template <class F>
-PyObject* recorded(F&& body) noexcept {
+PyObject* recorded(F&& body, const char* op = "", PyObject* first = nullptr, PyObject* second = nullptr) noexcept {
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const SourceScope source(line);
+    if (first != nullptr) before_recording(op, line, first, second);
     return body();
   } catch (...) {
     return set_exception();
@@ -139,24 +166,28 @@ PyObject* power_in_place(PyObject* base, PyObject* exponent, PyObject* modulus) 
 }
 
 PyObject* matmul(PyObject* left, PyObject* right) noexcept {
-  return recorded([&]() -> PyObject* {
-    if (is_tensor(left) && is_tensor(right)) return wrap(lento::matmul(tensor_of(left), tensor_of(right)));
-    if (is_tensor(left) && is_numpy_array(right))
-      return wrap(lento::matmul(tensor_of(left), beside(tensor_of(left), right)));
-    if (is_tensor(right) && is_numpy_array(left))
-      return wrap(lento::matmul(beside(tensor_of(right), left), tensor_of(right)));
-    return not_implemented();
-  });
+  return recorded(
+      [&]() -> PyObject* {
+        if (is_tensor(left) && is_tensor(right)) return wrap(lento::matmul(tensor_of(left), tensor_of(right)));
+        if (is_tensor(left) && is_numpy_array(right))
+          return wrap(lento::matmul(tensor_of(left), beside(tensor_of(left), right)));
+        if (is_tensor(right) && is_numpy_array(left))
+          return wrap(lento::matmul(beside(tensor_of(right), left), tensor_of(right)));
+        return not_implemented();
+      },
+      "matmul", left, right);
 }
 
 PyObject* matmul_in_place(PyObject* self, PyObject* other) noexcept {
-  return recorded([&]() -> PyObject* {
-    if (!is_tensor(other) && !is_numpy_array(other)) return not_implemented();
-    const Tensor factor = is_tensor(other) ? tensor_of(other) : beside(tensor_of(self), other);
-    note_change(self);
-    tensor_of(self).assign(lento::matmul(tensor_of(self), factor));
-    return Py_NewRef(self);
-  });
+  return recorded(
+      [&]() -> PyObject* {
+        if (!is_tensor(other) && !is_numpy_array(other)) return not_implemented();
+        const Tensor factor = is_tensor(other) ? tensor_of(other) : beside(tensor_of(self), other);
+        note_change(self);
+        tensor_of(self).assign(lento::matmul(tensor_of(self), factor));
+        return Py_NewRef(self);
+      },
+      "matmul", self, other);
 }
 
 PyObject* divmod(PyObject* left, PyObject* right) noexcept {
@@ -170,16 +201,16 @@ PyObject* divmod(PyObject* left, PyObject* right) noexcept {
 }
 
 PyObject* negative(PyObject* x) noexcept {
-  return recorded([&] { return wrap(lento::negative(tensor_of(x))); });
+  return recorded([&] { return wrap(lento::negative(tensor_of(x))); }, "negative", x);
 }
 PyObject* positive(PyObject* x) noexcept {
   return recorded([&] { return wrap(Tensor(tensor_of(x))); });
 }
 PyObject* absolute(PyObject* x) noexcept {
-  return recorded([&] { return wrap(lento::abs(tensor_of(x))); });
+  return recorded([&] { return wrap(lento::abs(tensor_of(x))); }, "abs", x);
 }
 PyObject* invert(PyObject* x) noexcept {
-  return recorded([&] { return wrap(lento::bitwise_invert(tensor_of(x))); });
+  return recorded([&] { return wrap(lento::bitwise_invert(tensor_of(x))); }, "bitwise_invert", x);
 }
 
 PyObject* compare(PyObject* left, PyObject* right, int operation) noexcept {

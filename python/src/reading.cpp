@@ -1,6 +1,7 @@
 // Methods of lento.Tensor that bring values to Python: numpy(), tolist(), item() and the protocols built on them.
 #include "arguments.h"
 #include "convert.h"
+#include "gil.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -83,6 +84,7 @@ PyObject* array_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* copy = Py_None;
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy) == 0)
     return nullptr;
+  if (raise_interruption(self)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyRef array = copy == Py_True ? PyRef() : shared_array(self);
     if (!array) {
@@ -104,8 +106,11 @@ PyObject* list_axis(DType dtype, std::span<const std::int64_t> shape, const std:
     return checked(number);
   }
   PyRef list = own(PyList_New(static_cast<Py_ssize_t>(shape[0])));
-  for (std::int64_t i = 0; i < shape[0]; ++i)
+  constexpr std::int64_t kAtOnce = 1 << 16;  // numbers between two looks at signals
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    if (i % kAtOnce == kAtOnce - 1 && PyErr_CheckSignals() < 0) throw PythonError{};
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), list_axis(dtype, shape.subspan(1), data));
+  }
   return list.release();
 }
 
@@ -163,7 +168,11 @@ PyObject* copy_method(PyObject* self, PyObject* /*unused*/) {
 }
 
 PyObject* detach_method(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] { return wrap(stop_gradient(tensor_of(self))); });
+  return guarded([&] {
+    const Tensor held = tensor_of(self);
+    const MayBlock may_block;
+    return wrap(stop_gradient(held));
+  });
 }
 
 PyRef to_bytes(const Tensor& held) {

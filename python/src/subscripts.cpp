@@ -141,7 +141,9 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
   try {
     const PythonSourceScope source;
     const Index index(static_cast<std::int64_t>(row));
-    return wrap(get_item(tensor_of(self), std::span(&index, 1)));
+    const Tensor x = tensor_of(self);
+    const MayBlock may_block;  // as in get_item_object
+    return wrap(get_item(x, std::span(&index, 1)));
   } catch (...) {
     return set_exception();
   }

@@ -6,6 +6,7 @@
 #include "creation.h"
 #include "gil.h"
 #include "source.h"
+#include "waiting.h"
 
 #include <lento/eval.h>
 #include <lento/print.h>
@@ -116,7 +117,9 @@ PyObject* tensor_iter(PyObject* self) {
 
 int tensor_contains(PyObject* self, PyObject* item) {
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const SourceScope source(line);
+    before_recording("in", line, self, item);
     if (is_tensor(item))
       return read_scalar(lento::any(lento::equal(tensor_of(self), tensor_of(item)))).to<bool>() ? 1 : 0;
     const auto number = to_scalar(item);
@@ -133,11 +136,13 @@ int tensor_contains(PyObject* self, PyObject* item) {
   }
 }
 
-// Runs a getter that records or reads, with the calling line set.
+// Runs a getter that records, with the calling line set.
 template <class F>
-PyObject* getter(F&& body) noexcept {
+PyObject* getter(const char* name, PyObject* self, F&& body) noexcept {
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const SourceScope source(line);
+    before_recording(name, line, self);
     return body();
   } catch (...) {
     return set_exception();
@@ -156,11 +161,11 @@ PyObject* get_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(ten
 PyObject* get_is_pending(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_pending() ? 1 : 0); }
 
 PyObject* get_device(PyObject* self, void*) {
-  return getter([&] { return from_device(tensor_of(self).device()); });
+  return getter("device", self, [&] { return from_device(tensor_of(self).device()); });
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
-  return getter([&] {
+  return getter("T", self, [&] {
     const Tensor& x = tensor_of(self);
     Ints axes;
     for (std::int64_t axis = x.rank(); axis-- > 0;) axes.push_back(axis);
@@ -169,7 +174,7 @@ PyObject* get_transposed(PyObject* self, void*) {
 }
 
 PyObject* get_matrix_transposed(PyObject* self, void*) {
-  return getter([&]() -> PyObject* {
+  return getter("mT", self, [&]() -> PyObject* {
     const Tensor& x = tensor_of(self);
     const std::int64_t rank = x.rank();
     if (rank < 2)
@@ -183,11 +188,12 @@ PyObject* get_matrix_transposed(PyObject* self, void*) {
 }
 
 PyObject* get_real(PyObject* self, void*) {
-  return getter(
-      [&] { return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self); });
+  return getter("real", self, [&] {
+    return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self);
+  });
 }
 PyObject* get_imag(PyObject* self, void*) {
-  return getter([&] {
+  return getter("imag", self, [&] {
     const Tensor& x = tensor_of(self);
     return wrap(is_complex(x.dtype()) ? lento::imag(x) : lento::zeros_like(x));
   });

@@ -41,11 +41,13 @@ void add_tensor_type(PyObject* module);
 
 std::span<const PyType_Slot> operator_slots();                      ///< operators.cpp: number protocol and comparisons
 PyObject* get_item_object(PyObject* self, PyObject* key) noexcept;  ///< subscripts.cpp
-int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept;              ///< subscripts.cpp
-PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept;                                ///< subscripts.cpp
-PyObject* fill_method(PyObject* self, PyObject* value) noexcept;                           ///< subscripts.cpp
-int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;                       ///< buffer.cpp
-void release_buffer(PyObject* self, Py_buffer* view) noexcept;                             ///< buffer.cpp
+int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept;  ///< subscripts.cpp
+PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept;                    ///< subscripts.cpp
+PyObject* fill_method(PyObject* self, PyObject* value) noexcept;               ///< subscripts.cpp
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;           ///< buffer.cpp
+void release_buffer(PyObject* self, Py_buffer* view) noexcept;                 ///< buffer.cpp
+/// For __array__: raises again what broke off get_buffer of this tensor in the same call from Python, if that happened.
+bool raise_interruption(PyObject* tensor);
 PyObject* format_method(PyObject* self, PyObject* spec) noexcept;                          ///< formatting.cpp
 PyObject* html_method(PyObject* self, PyObject* unused) noexcept;                          ///< formatting.cpp
 PyObject* round_method(PyObject* self, PyObject* const* args, Py_ssize_t count) noexcept;  ///< formatting.cpp

@@ -2,6 +2,7 @@
 
 #include "base/counters.h"
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "base/process_end.h"
 
 #include <sys/resource.h>
@@ -57,10 +58,11 @@ class Background {
   }
 
   void let_finish() {
+    const Blocking blocking;  // the thread may be in the middle of a long compile
     std::unique_lock lock(mutex_);
     const std::uint64_t last = urgent_added_;
     if (!thread_.joinable()) return;
-    ended_.wait(lock, [&] { return urgent_done_ >= last || stopping_; });
+    wait_interruptibly(ended_, lock, [&] { return urgent_done_ >= last || stopping_; });
   }
 
   void stop() {

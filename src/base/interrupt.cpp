@@ -9,6 +9,7 @@ std::atomic<InterruptCheck> installed{nullptr};
 // Set together, once; `before` is published last.
 std::atomic<void (*)(void*)> after_blocking{nullptr};
 std::atomic<void* (*)()> before_blocking{nullptr};
+std::atomic<bool (*)()> asked_to_block{nullptr};
 }  // namespace
 
 void set_interrupt_check(InterruptCheck check) { installed.store(check, std::memory_order_release); }
@@ -20,6 +21,12 @@ void check_interrupt() {
 void set_blocking_hooks(const BlockingHooks& hooks) {
   after_blocking.store(hooks.after, std::memory_order_relaxed);
   before_blocking.store(hooks.before, std::memory_order_release);
+  asked_to_block.store(hooks.may_block, std::memory_order_release);
+}
+
+bool may_block() {
+  const auto ask = asked_to_block.load(std::memory_order_acquire);
+  return ask == nullptr || ask();
 }
 
 Blocking::Blocking() {

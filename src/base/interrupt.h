@@ -16,12 +16,16 @@ LENTO_API void set_interrupt_check(InterruptCheck check);
 void check_interrupt();
 
 /// Called before a thread blocks and after: a front end lets go of a lock of its own meanwhile. What `before` returns
-/// is given to `after`; null means that nothing was done. No lock of Lento's is held. One pair for the process.
+/// is given to `after`; null means that nothing was done. No lock of Lento's is held. `may_block` is asked where
+/// waiting could as well happen later: false while the thread keeps that lock. One set for the process.
 struct BlockingHooks {
   void* (*before)() = nullptr;
   void (*after)(void* token) = nullptr;
+  bool (*may_block)() = nullptr;
 };
 LENTO_API void set_blocking_hooks(const BlockingHooks& hooks);
+/// True without a front end.
+bool may_block();
 
 /// The thread may block while this lives.
 class Blocking {

@@ -3,19 +3,23 @@
 #include "base/called.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "base/interrupt.h"
 #include "ir/op_counters.h"
 #include "ir/op_number.h"
 #include "tensor/append.h"
+#include "tensor/before_recording.h"
 #include "tensor/tapes.h"
 #include "tensor/watch.h"
 
 #include <atomic>
+#include <utility>
 
 namespace lento {
 
 namespace {
 
 Evaluator evaluator{};
+constinit thread_local bool trimming_waits = false;  // until the front end lets this thread block
 
 /// The tensor among these that cannot be an operand as it stands: pending in another thread's tape, or failed.
 TensorState* find_obstacle(const Tape& tape, std::span<const RecordOperand> operands) {
@@ -119,7 +123,46 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
 const CounterId kFirstOpCounter = make_op_counters("op.");
 std::atomic<std::uint32_t> pending_limit{100'000};
 
-void trim(Tape& tape) { evaluator.trim(tape); }
+void trim(Tape& tape) {
+  if (may_block()) {
+    evaluator.trim(tape);
+  } else if (!trimming_waits) {
+    trimming_waits = true;
+    reasons_to_wait.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+std::atomic<int> reasons_to_wait{0};
+
+bool has_long_trace() { return trimming_waits; }
+
+void forget_long_trace() {
+  if (std::exchange(trimming_waits, false)) reasons_to_wait.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void shorten_traces() {
+  for (Tape* tape : current_tapes) {
+    if (tape == nullptr) continue;
+    const bool too_long = [&] {
+      const TapeGuard guard(*tape);
+      return is_long(*tape);
+    }();
+    if (too_long) evaluator.trim(*tape);
+  }
+  forget_long_trace();
+}
+
+void note_second_thread() {
+  static std::atomic<bool> noted{false};
+  if (!noted.exchange(true)) reasons_to_wait.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool is_pending_elsewhere(const Tensor& x) {
+  const Tape* home = x.state() == nullptr ? nullptr : x.state()->tape.load(std::memory_order_acquire);
+  return home != nullptr && !owned_by_caller(*home);
+}
+
+void evaluate_operand(const Tensor& x) { evaluator.evaluate(state_of(x)); }
 
 std::vector<Meta> metas_of(std::span<const Tensor> tensors) {
   std::vector<Meta> metas;

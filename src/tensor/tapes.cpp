@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/fork.h"
+#include "tensor/before_recording.h"
 
 #include <algorithm>
 #include <memory>
@@ -44,6 +45,7 @@ Registry& registry() { return Lasting<Registry>::get(); }
 
 struct ThreadEnd {
   ~ThreadEnd() {
+    forget_long_trace();
     for (std::size_t device = 0; device < kMaxDevices; ++device) {
       if (Tape* tape = std::exchange(current_tapes[device], nullptr)) {
         Registry& tapes = registry();
@@ -74,6 +76,7 @@ Tape& make_tape(std::uint8_t device) {
     auto made = std::make_unique<Tape>(device);
     tapes.all[device].push_back(made.get());
     tape = made.release();
+    if (tapes.all[device].size() > 1) note_second_thread();
   } else {
     tape = *empty;
     unused.erase(empty);

@@ -123,6 +123,7 @@ class GuardedBackend final : public Backend {
     reference().copy_from_host(destination, source, bytes);
   }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
+  bool in_host_memory() const override { return true; }
   std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
     hooks_.before_compile();
     return std::make_unique<GuardedProgram>(reference().compile(std::move(graph), device), hooks_);

@@ -1,0 +1,47 @@
+#include "waiting.h"
+
+#include "arguments.h"
+#include "gil.h"
+#include "tensor_type.h"
+
+#include <optional>
+
+namespace lento::python {
+namespace {
+
+/// A tensor among these objects, and in lists and tuples of them, that is pending in another thread.
+std::optional<Tensor> find_pending_elsewhere(std::span<PyObject* const> objects, int depth = 0) {
+  constexpr int kDeepest = 64;  // as deep as arrays may be; lists may contain themselves
+  for (PyObject* object : objects) {
+    if (object == nullptr) continue;
+    if (is_tensor(object)) {
+      if (is_pending_elsewhere(tensor_of(object))) return tensor_of(object);
+    } else if ((PyList_Check(object) || PyTuple_Check(object)) && depth < kDeepest) {
+      const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(object));
+      const std::span<PyObject* const> items(PySequence_Fast_ITEMS(object), size);
+      if (auto found = find_pending_elsewhere(items, depth + 1)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void wait_before_recording(const char* op, const Source& source, PyObject* first, std::span<PyObject* const> others) {
+  const SourceScope line(source);
+  const CallScope call(op, source);
+  if (has_long_trace()) {
+    const WithoutGil without_gil;
+    shorten_traces();
+  }
+  // While the GIL is released another thread may give an operand another value, so all are looked at again.
+  while (true) {
+    std::optional<Tensor> held = find_pending_elsewhere({&first, 1});
+    if (!held) held = find_pending_elsewhere(others);
+    if (!held) return;
+    const WithoutGil without_gil;
+    evaluate_operand(*held);
+  }
+}
+
+}  // namespace lento::python
