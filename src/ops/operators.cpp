@@ -2,8 +2,8 @@
 #include <lento/tensor.h>
 
 #include "base/fail.h"
-#include "ops/operators.calls.gen.h"
 #include "ops/check_index.h"
+#include "ops/operators.calls.gen.h"
 #include "tensor/record.h"
 
 #include <exception>

@@ -74,9 +74,9 @@ TEST(OpTable, AnAddedOpIsPrintedParsedAndVerified) {
   EXPECT_EQ(find_op("vendor_wave"), wave);
   EXPECT_TRUE(info(wave).elementwise());
   const std::string text =
-      "graph(%in0: float32(3)) {\n"
-      "  %0 = vendor_wave(%in0) : float32(3)\n"
-      "  %1 = vendor_doubled(%0) : float32(6)\n"
+      "graph(%in0: float32(3,)) {\n"
+      "  %0 = vendor_wave(%in0) : float32(3,)\n"
+      "  %1 = vendor_doubled(%0) : float32(6,)\n"
       "  return %1\n"
       "}\n";
   const Graph graph = parse_graph(text);
@@ -85,10 +85,10 @@ TEST(OpTable, AnAddedOpIsPrintedParsedAndVerified) {
   EXPECT_EQ(to_string(graph), text);
   verify(graph);
   try {
-    parse_graph("graph(%in0: float32(3)) {\n  %0 = vendor_doubled(%in0) : float32(5)\n  return %0\n}\n");
+    parse_graph("graph(%in0: float32(3,)) {\n  %0 = vendor_doubled(%in0) : float32(5,)\n  return %0\n}\n");
     FAIL() << "a wrong shape was taken";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("float32(6)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("float32(6,)"), std::string::npos) << error.what();
   }
 }
 
