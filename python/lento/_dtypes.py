@@ -167,4 +167,5 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
             if extent != 1 and result[axis] not in (1, extent):
                 raise ValueError("broadcast_shapes(): shapes do not broadcast: " + ", ".join(map(str, rows)))
             result[axis] = extent if extent != 1 else result[axis]
+    _core.check_shape(result)
     return tuple(result)

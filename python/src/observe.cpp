@@ -4,6 +4,7 @@
 #include "classes.h"
 #include "convert.h"
 #include "gil.h"
+#include "items.h"
 #include "source.h"
 #include "tensor_type.h"
 
@@ -15,10 +16,12 @@
 #include <lento/threads.h>
 
 #include "ir/graph.h"
+#include "ir/shape_limit.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <string>
@@ -71,7 +74,13 @@ std::string explain_since_last_call() {
   return explain();
 }
 
+void check_shape(const std::vector<std::int64_t>& shape) {
+  const CallScope scope("broadcast_shapes", current_source());
+  counted(shape);
+}
+
 void bind_graphs(nb::module_& module) {
+  module.def("check_shape", &check_shape, nb::arg("shape"), "Raises ShapeError for a shape that no tensor can have.");
   module.def(
       "dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
       "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json', or what its backend makes of "
@@ -385,10 +394,9 @@ void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>
   if (!PyList_Check(object) && !PyTuple_Check(object)) {
     raise(PyExc_TypeError, "%s(): expected tensors, not %s", function, Py_TYPE(object)->tp_name);
   }
-  const PyRef items = own(PySequence_Fast(object, ""));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    collect_tensors(PySequence_Fast_GET_ITEM(items.get(), i), function, tensors);
-  }
+  const Recursion recursion(" while collecting tensors");
+  const Items items(object);
+  for (Py_ssize_t i = 0; i < items.size(); ++i) collect_tensors(items[i].get(), function, tensors);
 }
 
 void bind_observation(nb::module_& module) {

@@ -46,7 +46,7 @@ std::uint64_t hash_ints([[maybe_unused]] std::span<const std::int64_t> values) {
 #endif
 }
 
-IntListTable::IntListTable() { intern({}); }
+IntListTable::IntListTable(Check check) : check_(check) { intern({}); }
 
 void IntListTable::keep_free_in_forked_children() { lock_while_forking(mutex_, ForkOrder::interner); }
 
@@ -65,6 +65,7 @@ std::uint32_t IntListTable::intern_slow(std::span<const std::int64_t> values, st
   for (auto it = first; it != last; ++it) {
     if (equal(get(it->second), values)) return it->second;
   }
+  if (check_ != nullptr) check_(values);
   const std::uint32_t id = size_.load(std::memory_order_relaxed);
   const Place place = place_of(id);
   if (place.segment >= std::size(segments_)) fail<MemoryError>("too many distinct shapes or attributes");

@@ -15,8 +15,11 @@ namespace lento {
 
 class IntListTable {
  public:
-  /// Id 0 is the empty list.
-  IntListTable();
+  /// Throws when a list does not belong into a table.
+  using Check = void (*)(std::span<const std::int64_t> values);
+
+  /// Id 0 is the empty list. `check`, if any, is called once per list, before it gets an id.
+  explicit IntListTable(Check check = nullptr);
 
   std::uint32_t intern(std::span<const std::int64_t> values);
   const Ints& get(std::uint32_t id) const {
@@ -40,6 +43,7 @@ class IntListTable {
   }
   std::uint32_t intern_slow(std::span<const std::int64_t> values, std::uint64_t hash);
 
+  const Check check_;
   std::mutex mutex_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> ids_;  // by hash; candidates are compared
   std::atomic<Ints*> segments_[32 - kFirstBits] = {};          // never freed while the process lives

@@ -1,6 +1,9 @@
 #include "compiler/memory_plan.h"
 
+#include "base/fail.h"
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -9,6 +12,8 @@ namespace lento {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+// Each tensor can be counted, the sum of several perhaps not.
+constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 4;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -54,6 +59,9 @@ class FreeList {
     if (!parts_.empty() && parts_.rbegin()->first + parts_.rbegin()->second == end_) {
       offset = parts_.rbegin()->first;
       parts_.erase(std::prev(parts_.end()));
+    }
+    if (bytes > kMostBytes - std::min(offset, kMostBytes)) {
+      fail<MemoryError>("the temporaries of this step need more bytes than can be counted");
     }
     end_ = offset + bytes;
     return offset;

@@ -10,7 +10,7 @@ Meta infer_astype(const Meta& x, AstypeAttrs& attrs) {
   if (is_complex(x.dtype) && !is_complex(attrs.dtype) && !is_bool(attrs.dtype)) {
     fail<DTypeError>("{} cannot be converted to {}: take its real or imag part", type_text(x), attrs.dtype);
   }
-  return checked_size({attrs.dtype, x.shape});
+  return {attrs.dtype, x.shape};
 }
 
 Meta infer_bitcast(const Meta& x, BitcastAttrs& attrs) {

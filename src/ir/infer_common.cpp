@@ -31,17 +31,6 @@ Ints normalized_axes(std::span<const std::int64_t> axes, const Meta& x) {
   return result;
 }
 
-Meta checked_size(Meta result) {
-  auto bytes = static_cast<std::int64_t>(size_of(result.dtype));
-  for (const std::int64_t extent : result.shape) {
-    // An empty tensor has strides too, so that its other lengths count.
-    if (extent > 1 && __builtin_mul_overflow(bytes, extent, &bytes)) {
-      fail<ShapeError>("the result {} is too large: its bytes cannot be counted in 64 bits", type_text(result));
-    }
-  }
-  return result;
-}
-
 void require_integer(const Meta& x, std::string_view what) {
   if (!is_integer(x.dtype)) fail<DTypeError>("{} must be integers, got {}", what, type_text(x));
 }

@@ -22,9 +22,6 @@ std::int64_t normalized_axis(std::int64_t axis, const Meta& x);
 /// one is given twice.
 Ints normalized_axes(std::span<const std::int64_t> axes, const Meta& x);
 
-/// Returns the meta. Throws ShapeError when its bytes, or any stride, cannot be counted in 63 bits.
-Meta checked_size(Meta result);
-
 /// Throws DTypeError unless `x` has an integer dtype; `what` names the argument.
 void require_integer(const Meta& x, std::string_view what);
 /// Throws DTypeError unless both have one dtype; `what_a` and `what_b` name the arguments.

@@ -3,6 +3,7 @@
 #include "ir/attrs_contraction.gen.h"
 #include "ir/infer_contraction.gen.h"
 #include "ir/infer_sliding.h"
+#include "ir/shape_limit.h"
 
 namespace lento {
 
@@ -54,7 +55,7 @@ Meta infer_matrix_multiply(const Meta& x1, const Meta& x2) {
   Shape shape = broadcast_all(batches);
   shape.push_back(x1.shape[batch1]);
   shape.push_back(x2.shape[batch2 + 1]);
-  return checked_size({x1.dtype, shape});
+  return {x1.dtype, shape};
 }
 
 Meta infer_convolution(const Meta& x, const Meta& weight, ConvolutionAttrs& attrs) {
@@ -65,7 +66,7 @@ Meta infer_convolution(const Meta& x, const Meta& weight, ConvolutionAttrs& attr
   const Sliding sliding{kernel, attrs.stride, attrs.padding_low, attrs.padding_high, attrs.dilation};
   Shape shape{x.shape[0], weight.shape[0]};
   shape.append(window_positions(spatial_extents(x), sliding));
-  return checked_size({x.dtype, shape});
+  return {x.dtype, shape};
 }
 
 Meta infer_convolution_input_grad(const Meta& grad_output, const Meta& weight, ConvolutionInputGradAttrs& attrs) {
@@ -79,14 +80,14 @@ Meta infer_convolution_input_grad(const Meta& grad_output, const Meta& weight, C
   if (grad_output.shape[1] != weight.shape[0]) {
     fail<ShapeError>("grad_output has {} channels, but the weight makes {}", grad_output.shape[1], weight.shape[0]);
   }
-  const std::int64_t channels = weight.shape[1] * attrs.groups;
+  const std::int64_t channels = counted(Shape{weight.shape[1], attrs.groups});
   require_channels(channels, weight.shape[0], weight.shape[1], attrs.groups);
   const Ints kernel = spatial_extents(weight);
   const Sliding sliding{kernel, attrs.stride, attrs.padding_low, attrs.padding_high, attrs.dilation};
   require_within(grad_output, window_positions(attrs.input_size, sliding));
   Shape shape{grad_output.shape[0], channels};
   shape.append(attrs.input_size);
-  return checked_size({grad_output.dtype, shape});
+  return {grad_output.dtype, shape};
 }
 
 Meta infer_convolution_weight_grad(const Meta& grad_output, const Meta& x, ConvolutionWeightGradAttrs& attrs) {
@@ -101,7 +102,7 @@ Meta infer_convolution_weight_grad(const Meta& grad_output, const Meta& x, Convo
   require_within(grad_output, window_positions(spatial_extents(x), sliding));
   Shape shape{grad_output.shape[1], x.shape[1] / attrs.groups};
   shape.append(attrs.kernel_size);
-  return checked_size({x.dtype, shape});
+  return {x.dtype, shape};
 }
 
 }  // namespace lento

@@ -10,13 +10,13 @@ Meta infer_full(FullAttrs& attrs) {
   for (const std::int64_t extent : attrs.shape) {
     if (extent < 0) fail<ValueError>("negative length {} in shape {}", extent, attrs.shape);
   }
-  return checked_size({attrs.dtype, attrs.shape});
+  return {attrs.dtype, attrs.shape};
 }
 
 Meta infer_iota(IotaAttrs& attrs) {
   if (attrs.size < 0) fail<ValueError>("the number of elements is negative: {}", attrs.size);
   if (is_bool(attrs.dtype)) fail<DTypeError>("a sequence of numbers cannot be bool");
-  return checked_size({attrs.dtype, Shape{attrs.size}});
+  return {attrs.dtype, Shape{attrs.size}};
 }
 
 }  // namespace lento

@@ -33,7 +33,7 @@ Meta infer_fft_r2c(const Meta& x, FftR2cAttrs& attrs) {
   std::int64_t& length = result.shape[static_cast<std::size_t>(attrs.axis)];
   require_length(x, length);
   length = length / 2 + 1;
-  return checked_size(result);
+  return result;
 }
 
 Meta infer_fft_c2r(const Meta& x, FftC2rAttrs& attrs) {
@@ -47,7 +47,7 @@ Meta infer_fft_c2r(const Meta& x, FftC2rAttrs& attrs) {
                      attrs.size / 2 + 1, attrs.axis, type_text(x));
   }
   length = attrs.size;
-  return checked_size(result);
+  return result;
 }
 
 }  // namespace lento

@@ -20,16 +20,14 @@ Meta infer_take_axis(const Meta& x, const Meta& indices, TakeAxisAttrs& attrs) {
   result.shape.append(x.shape.span().first(along));
   result.shape.append(indices.shape);
   result.shape.append(x.shape.span().subspan(along + 1));
-  return checked_size(std::move(result));
+  return result;
 }
 
 Meta infer_take_along_axis(const Meta& x, const Meta& indices, TakeAlongAxisAttrs& attrs) {
   attrs.axis = require_indices_along(x, indices, attrs.axis);
-  return checked_size({x.dtype, indices.shape});
+  return {x.dtype, indices.shape};
 }
 
-Meta infer_gather_nd(const Meta& x, std::span<const Meta> indices) {
-  return checked_size({x.dtype, indexed_shape(x, indices)});
-}
+Meta infer_gather_nd(const Meta& x, std::span<const Meta> indices) { return {x.dtype, indexed_shape(x, indices)}; }
 
 }  // namespace lento

@@ -53,7 +53,7 @@ Meta infer_reshape(const Meta& x, ReshapeAttrs& attrs) {
   } else if (known != count) {
     fail<ShapeError>("{} has {} elements, shape {} has {}", type_text(x), count, attrs.shape, known);
   }
-  return checked_size({x.dtype, attrs.shape});
+  return {x.dtype, attrs.shape};
 }
 
 Meta infer_permute_dims(const Meta& x, PermuteDimsAttrs& attrs) {
@@ -80,7 +80,7 @@ Meta infer_broadcast_to(const Meta& x, BroadcastToAttrs& attrs) {
                        x.shape[axis - leading]);
     }
   }
-  return checked_size({x.dtype, attrs.shape});
+  return {x.dtype, attrs.shape};
 }
 
 Meta infer_strided_slice(const Meta& x, StridedSliceAttrs& attrs) {
@@ -139,7 +139,7 @@ Meta infer_pad_constant(const Meta& x, PadConstantAttrs& attrs) {
                        attrs.high[axis]);
     }
   }
-  return checked_size(std::move(result));
+  return result;
 }
 
 Meta infer_concatenate(std::span<const Meta> xs, ConcatenateAttrs& attrs) {
@@ -164,7 +164,7 @@ Meta infer_concatenate(std::span<const Meta> xs, ConcatenateAttrs& attrs) {
       fail<ShapeError>("the result is too large");
     }
   }
-  return checked_size(std::move(result));
+  return result;
 }
 
 }  // namespace lento

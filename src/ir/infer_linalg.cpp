@@ -37,7 +37,7 @@ std::int64_t columns_of(const Meta& x) { return x.shape.back(); }
 Meta batch_of(const Meta& x, DType dtype, std::initializer_list<std::int64_t> extents) {
   Shape shape(x.shape.begin(), x.shape.end() - 2);
   for (const std::int64_t extent : extents) shape.push_back(extent);
-  return checked_size({dtype, shape});
+  return {dtype, shape};
 }
 
 Meta infer_solution(const Meta& a, const Meta& b) {
@@ -80,7 +80,7 @@ std::array<Meta, 2> infer_eigh_factor(const Meta& x) {
 std::array<Meta, 2> infer_eig_factor(const Meta& x) {
   require_square(x, "x");
   const DType dtype = complex_type(x.dtype);
-  return {batch_of(x, dtype, {rows_of(x)}), checked_size({dtype, x.shape})};
+  return {batch_of(x, dtype, {rows_of(x)}), Meta{dtype, x.shape}};
 }
 
 std::array<Meta, 2> infer_lu_factor(const Meta& x) {

@@ -13,7 +13,7 @@ Meta infer_random_bits(RandomBitsAttrs& attrs) {
   for (const std::int64_t extent : attrs.shape) {
     if (extent < 0) fail<ShapeError>("a shape has no negative lengths, got {}", attrs.shape);
   }
-  return checked_size({attrs.dtype, attrs.shape});
+  return {attrs.dtype, attrs.shape};
 }
 
 }  // namespace lento

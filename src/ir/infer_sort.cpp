@@ -15,7 +15,7 @@ Meta infer_sort_values(const Meta& x, SortValuesAttrs& attrs) {
 
 Meta infer_sort_indices(const Meta& x, SortIndicesAttrs& attrs) {
   attrs.axis = normalized_axis(attrs.axis, x);
-  return checked_size({DType::int64, x.shape});
+  return {DType::int64, x.shape};
 }
 
 std::array<Meta, 2> infer_top_k(const Meta& x, TopKAttrs& attrs) {
@@ -27,13 +27,13 @@ std::array<Meta, 2> infer_top_k(const Meta& x, TopKAttrs& attrs) {
                      type_text(x));
   }
   extent = attrs.k;
-  return {Meta{x.dtype, shape}, checked_size({DType::int64, shape})};
+  return {Meta{x.dtype, shape}, Meta{DType::int64, shape}};
 }
 
 Meta infer_search_sorted(const Meta& sorted, const Meta& values, SearchSortedAttrs&) {
   if (sorted.shape.size() != 1) fail<ShapeError>("the sorted tensor must have one axis, got {}", type_text(sorted));
   require_same_dtype(sorted, "sorted", values, "values");
-  return checked_size({DType::int64, values.shape});
+  return {DType::int64, values.shape};
 }
 
 Meta infer_flat_nonzero(const Meta& x, FlatNonzeroAttrs& attrs) {

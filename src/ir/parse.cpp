@@ -8,6 +8,7 @@
 #include "ir/nearest_word.h"
 #include "ir/op.h"
 #include "ir/op_number.h"
+#include "ir/shape_limit.h"
 #include "ir/verify.h"
 
 #include <algorithm>
@@ -72,7 +73,8 @@ class Parser {
 
   Op op_name();
   DType dtype(std::string_view what);
-  ShapeId shape();
+  /// `offset` is where the type began, for errors.
+  ShapeId shape(std::size_t offset);
   OperandRef operand();
   Scalar scalar_value();
   double float_value();
@@ -116,9 +118,7 @@ void Parser::header() {
       const std::size_t offset = lexer_.peek().offset;
       GraphInput input;
       input.dtype = dtype("the type of the input");
-      input.shape = shape();
-      if (const std::string rule = broken_type_rule(input.dtype, input.shape); !rule.empty())
-        lexer_.fail_at(offset, rule);
+      input.shape = shape(offset);
       graph_.inputs.push_back(input);
     } while (lexer_.take_if(','));
   }
@@ -145,8 +145,9 @@ void Parser::node() {
   operands_and_attributes(op);
   lexer_.expect(':', "and the type of the result");
 
+  const std::size_t type_offset = lexer_.peek().offset;
   Record record{.op = op, .dtype = dtype("the type of the result")};
-  record.shape = shape();
+  record.shape = shape(type_offset);
   record.result_index = result_index_;
   finish_attributes(op, offset);
   record.attrs = intern_attrs(encoded_);
@@ -339,7 +340,7 @@ DType Parser::dtype(std::string_view what) {
                  fmt::format("unknown dtype '{}'{}", word.text.substr(0, 40), did_you_mean(word.text, dtype_names())));
 }
 
-ShapeId Parser::shape() {
+ShapeId Parser::shape(std::size_t offset) {
   Shape extents;
   lexer_.expect('(', "and the shape");
   while (!lexer_.peek().is(')')) {
@@ -350,6 +351,7 @@ ShapeId Parser::shape() {
     if (!lexer_.take_if(',')) break;
   }
   lexer_.expect(')', "after the shape");
+  if (const std::string rule = broken_shape_rule(extents); !rule.empty()) lexer_.fail_at(offset, rule);
   return intern_shape(extents);
 }
 

@@ -33,7 +33,7 @@ class NodeVerifier {
   std::vector<Attribute> attributes_;  // of the last node
 };
 
-/// The rule that a type breaks: no negative lengths, bytes that can be counted.
-std::string broken_type_rule(DType dtype, ShapeId shape);
+/// The rule that a dtype breaks. A shape with an id breaks none: it was checked when it got its id.
+std::string broken_type_rule(DType dtype);
 
 }  // namespace lento

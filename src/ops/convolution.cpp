@@ -1,6 +1,7 @@
 // Linear maps and convolutions (ops/convolution.yaml): checks, unbatched inputs, padding rules and bias around the
 // primitives matrix_multiply, convolution and convolution_input_grad.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/convolution.calls.gen.h"
 #include "ops/neural_common.h"
 
@@ -67,9 +68,10 @@ Tensor convolve(std::size_t axes, const Tensor& x, const Tensor& weight, const s
   check_at_least(dilations, 1, "dilation");
   check_groups(groups, batch.shape()[1], "channels");
   check_groups(groups, weight.shape()[0], "output channels");
-  if (weight.shape()[1] * groups != batch.shape()[1]) {
+  const std::int64_t expected = counted(Shape{weight.shape()[1], groups});
+  if (expected != batch.shape()[1]) {
     fail<ShapeError>("the input of shape {} has {} channels, but the weight of shape {} expects {} in {} groups",
-                     x.shape(), batch.shape()[1], weight.shape(), weight.shape()[1] * groups, groups);
+                     x.shape(), batch.shape()[1], weight.shape(), expected, groups);
   }
   const Padding pads = resolve_padding(padding, auto_padding, weight, strides, dilations);
   const Tensor result = prim::convolution(batch, weight, strides, pads.low, pads.high, dilations, groups);

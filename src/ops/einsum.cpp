@@ -1,5 +1,6 @@
 // Einstein summation (ops/linalg.yaml): parsing of subscripts, and contraction from left to right by matrix products.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/compose.h"
 #include "ops/einsum.calls.gen.h"
 
@@ -207,9 +208,9 @@ class Summation {
   }
 
   std::int64_t count(const Labels& labels) const {
-    std::int64_t product = 1;
-    for (const Label label : labels) product *= extents_.at(label);
-    return product;
+    Shape shape;
+    for (const Label label : labels) shape.push_back(extents_.at(label));
+    return counted(shape);
   }
 
   Factor contracted(const Factor& a, const Factor& b, const Labels& needed) const {

@@ -1,6 +1,7 @@
 // Shapes, orders of axes and of elements (ops/manipulation.yaml). Joining, splitting, padding and windows are in
 // joining.cpp and windows.cpp.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/compose.h"
 #include "ops/manipulation.calls.gen.h"
 
@@ -65,11 +66,14 @@ Tensor unflatten(const Tensor& x, std::int64_t axis, const Ints& shape) {
   const auto at = static_cast<std::size_t>(axis_of(x, axis));
   const std::int64_t extent = x.shape()[at];
   Ints lengths = shape;
-  std::int64_t known = 1;
-  for (const std::int64_t length : lengths) known *= length == -1 ? 1 : length;
+  Ints given;
+  for (const std::int64_t length : lengths) {
+    if (length != -1) given.push_back(length);
+  }
+  std::int64_t known = counted(given);
   if (const auto open = std::find(lengths.begin(), lengths.end(), -1); open != lengths.end() && known > 0) {
     *open = extent / known;
-    known *= *open;
+    known = counted(lengths);
   }
   if (known != extent) fail<ShapeError>("axis {} of {} cannot be split into {}", axis, type_of(x), shape);
   Shape result(x.shape().begin(), x.shape().begin() + at);
@@ -211,7 +215,7 @@ Tensor tile(const Tensor& x, const Ints& repetitions) {
     if (repeats < 0) fail<ValueError>("repetitions cannot be negative, got {}", repetitions);
     apart.append(Ints{1, length});
     spread.append(Ints{repeats, length});
-    joined.push_back(repeats * length);
+    joined.push_back(counted(Shape{repeats, length}));
   }
   return reshaped(broadcast(reshaped(x, apart), spread), joined);
 }
@@ -230,7 +234,7 @@ Tensor repeat(const Tensor& x, const Operand& repeats, std::optional<std::int64_
     Shape spread = apart.shape();
     spread[at + 1] = count;
     Shape joined = source.shape();
-    joined[at] = extent * count;
+    joined[at] = counted(Shape{extent, count});
     return reshaped(broadcast(apart, spread), joined);
   }
   const Tensor& counts = repeats.tensor();
@@ -291,7 +295,7 @@ Tensor resize(const Tensor& x, const Ints& shape) {
   for (const std::int64_t length : shape) {
     if (length < 0) fail<ValueError>("negative length {} in shape {}", length, shape);
   }
-  const std::int64_t wanted = element_count(shape);
+  const std::int64_t wanted = counted(shape);
   if (x.size() == 0) return number_tensor(0, x.dtype(), x.device(), shape);
   if (wanted <= x.size()) return reshaped(sliced(flat(x), 0, 0, wanted), shape);
   return reshaped(prim::take_axis(flat(x), remainder(counting(wanted, x.device()), x.size()), 0), shape);

@@ -1,6 +1,7 @@
 // Pooling (ops/pooling.yaml) over the primitives max_window and sum_window: output lengths, ceil_mode, divisors.
 // Adaptive pooling, whose windows differ in length, is in adaptive_pooling.cpp.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/neural_common.h"
 #include "ops/pooling.calls.gen.h"
 
@@ -155,7 +156,7 @@ Tensor unpool(std::size_t axes, const Tensor& x, const Tensor& indices, const In
   const std::int64_t samples = batch.shape()[0];
   const std::int64_t channels = batch.shape()[1];
   const std::int64_t windows = element_count(Shape(batch.shape().begin() + 2, batch.shape().end()));
-  const Tensor zeros = prim::full(Shape{samples, channels, element_count(space)}, 0, x.dtype(), x.device());
+  const Tensor zeros = prim::full(Shape{samples, channels, counted(space)}, 0, x.dtype(), x.device());
   const Shape flat{samples, channels, windows};
   const Tensor put = prim::scatter_axis(zeros, reshaped(indices, flat), reshaped(batch, flat), 2, "set");
   Shape shape{samples, channels};

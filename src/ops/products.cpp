@@ -1,5 +1,6 @@
 // Products and norms (ops/linalg.yaml). Everything that sums products over axes becomes a matrix product.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/compose.h"
 #include "ops/neural_common.h"
 #include "ops/products.calls.gen.h"
@@ -263,7 +264,7 @@ Tensor kron(const Tensor& x1, const Tensor& x2) {
     const std::int64_t inner_length = back <= x2.shape().size() ? x2.shape()[x2.shape().size() - back] : 1;
     blocks.append(Ints{outer_length, 1});
     elements.append(Ints{1, inner_length});
-    joined.push_back(outer_length * inner_length);
+    joined.push_back(counted(Shape{outer_length, inner_length}));
   }
   return reshaped(multiply(reshaped(x1, blocks), reshaped(x2, elements)), joined);
 }

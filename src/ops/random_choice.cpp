@@ -1,5 +1,6 @@
 // Random integers, permutations and choices (ops/random.yaml).
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/neural_common.h"
 #include "ops/random_choice.calls.gen.h"
 #include "ops/random_common.h"
@@ -113,7 +114,7 @@ Tensor choice(const Tensor& x, const Ints& shape, bool replace, const std::optio
               Generator* generator) {
   const std::int64_t at = checked_axis(axis, x.shape().size());
   const std::int64_t length = x.shape()[static_cast<std::size_t>(at)];
-  const std::int64_t draws = element_count(shape);
+  const std::int64_t draws = counted(shape);
   if (p) check_weights(*p, length);
   if (length == 0 && draws > 0) fail<ValueError>("cannot choose from an empty axis of shape {}", x.shape());
   if (!replace && draws > length) fail<ValueError>("cannot choose {} of {} without replacement", draws, length);

@@ -2,6 +2,7 @@
 #include "ops/random_common.h"
 
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/neural_common.h"
 
 namespace lento::composite::chance {
@@ -57,7 +58,7 @@ Target resolve(const Shape& shape, std::optional<DType> dtype, std::optional<Dev
 Tensor bits(const Target& target, DType dtype) {
   Generator& generator = target.generator != nullptr ? *target.generator : default_generator();
   const auto per_block = static_cast<std::uint64_t>(16 / size_of(dtype));
-  const auto count = static_cast<std::uint64_t>(element_count(target.shape));
+  const auto count = static_cast<std::uint64_t>(counted(target.shape));
   const Generator::State state = generator.reserve((count + per_block - 1) / per_block);
   return prim::random_bits(target.shape, state.seed, state.counter, dtype, target.device);
 }

@@ -1,6 +1,7 @@
 // Resizing of images by interpolation (ops/upsampling.yaml), one spatial axis after the other. Positions come from
 // index arithmetic on iotas, so that nothing is uploaded and a changing scale factor of the same sizes is an argument.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/neural_common.h"
 #include "ops/upsampling.calls.gen.h"
 
@@ -39,7 +40,7 @@ Tensor repeat_elements(const Tensor& x, std::size_t axis, std::int64_t times) {
   const Tensor column = reshaped(x, spread);
   spread[axis + 1] = times;
   Shape shape(x.shape());
-  shape[axis] *= times;
+  shape[axis] = counted(Shape{shape[axis], times});
   return reshaped(prim::broadcast_to(column, spread), shape);
 }
 

@@ -1,5 +1,6 @@
 // Padding, windows over an axis and strided reading (ops/manipulation.yaml): gathers with computed positions.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/compose.h"
 #include "ops/windows.calls.gen.h"
 
@@ -111,9 +112,15 @@ Tensor as_strided(const Tensor& x, const Ints& shape, const Ints& strides, std::
   std::int64_t highest = offset;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) fail<ValueError>("negative length {} in shape {}", shape[i], shape);
-    (strides[i] < 0 ? lowest : highest) += strides[i] * std::max<std::int64_t>(shape[i] - 1, 0);
+    std::int64_t reach = 0;
+    std::int64_t& end = strides[i] < 0 ? lowest : highest;
+    if (__builtin_mul_overflow(strides[i], std::max<std::int64_t>(shape[i] - 1, 0), &reach) ||
+        __builtin_add_overflow(end, reach, &end)) {
+      fail<IndexError>("shape {} with strides {} and offset {} reaches outside of the {} elements of {}", shape,
+                       strides, offset, x.size(), type_of(x));
+    }
   }
-  const bool empty = element_count(shape) == 0;
+  const bool empty = counted(shape) == 0;
   if (!empty && (lowest < 0 || highest >= x.size())) {
     fail<IndexError>("shape {} with strides {} and offset {} reaches from {} to {}, outside of the {} elements of {}",
                      shape, strides, offset, lowest, highest, x.size(), type_of(x));

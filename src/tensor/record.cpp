@@ -66,6 +66,12 @@ OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
 /// Appends the op's record and op::result records for its further results; all get handles.
 void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
                     AttrsId attrs, std::span<Tensor> results) {
+  // Before anything is written to the tape: a shape that no tensor can have is refused here, for every op.
+  std::array<ShapeId, 4> few_shapes{};
+  std::vector<ShapeId> many_shapes(metas.size() > few_shapes.size() ? metas.size() : 0);
+  const std::span<ShapeId> shapes = many_shapes.empty() ? std::span<ShapeId>(few_shapes) : std::span(many_shapes);
+  for (std::size_t i = 0; i < metas.size(); ++i) shapes[i] = intern_shape(metas[i].shape);
+
   Tape& tape = tape_for(device);
   bool long_tape = false;
   while (true) {
@@ -83,15 +89,14 @@ void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std
         }
         for (std::size_t i = 0; i < operands.size(); ++i) refs[i] = operand_ref(tape, operands[i]);
         Record& head = tape.next();
-        head = {.op = op, .dtype = metas[0].dtype, .shape = intern_shape(metas[0].shape), .attrs = attrs};
+        head = {.op = op, .dtype = metas[0].dtype, .shape = shapes[0], .attrs = attrs};
         tape.set_operands(head, refs);
         const Source source = current_source();
         results[0] = commit_with_handle(tape, head, source);
         const OperandRef head_ref = OperandRef::record(tape.size() - 1);
         for (std::size_t i = 1; i < metas.size(); ++i) {
           Record& further = tape.next();
-          further = {
-              .op = op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = intern_shape(metas[i].shape)};
+          further = {.op = op::result, .dtype = metas[i].dtype, .operand_count = 1, .shape = shapes[i]};
           further.operands[0] = head_ref;
           further.result_index = static_cast<std::uint32_t>(i);
           results[i] = commit_with_handle(tape, further, source);

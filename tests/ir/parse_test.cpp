@@ -102,7 +102,8 @@ TEST(Parse, TypesAreSound) {
   expect_error("%in0: float32(2, 3)", "%in0: float32(-2, 3)",
                "line 1, column 13: the shape (-2, 3) has a negative length");
   expect_error("%in0: float32(2, 3)", "%in0: float32(9223372036854775807, 3)",
-               "line 1, column 13: float32(9223372036854775807, 3) is too large");
+               "line 1, column 13: the shape (9223372036854775807, 3) is too large: a tensor has at most "
+               "144115188075855872 elements");
   expect_error("%in0: float32(2, 3)", "%in0: float32(9223372036854775808, 3)",
                "line 1, column 21: expected a length, found '9223372036854775808'");
 }

@@ -7,6 +7,7 @@
 #include "ir/infer.h"
 #include "ir/op.h"
 #include "ir/op_number.h"
+#include "ir/shape_limit.h"
 
 #include <algorithm>
 #include <cstring>
@@ -120,12 +121,7 @@ struct Interpreter::Run {
 
   /// From the device's own backend, which may be one that wraps this one.
   BufferRef allocate(const Meta& meta) const {
-    std::size_t bytes = size_of(meta.dtype);
-    for (const std::int64_t extent : meta.shape) {
-      if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
-        fail<MemoryError>("a tensor of shape {} is too large", meta.shape);
-      }
-    }
+    const std::size_t bytes = size_of(meta.dtype) * static_cast<std::size_t>(counted(meta.shape));
     return backend_of(program.device_).allocate(bytes, program.device_);
   }
   BufferRef allocate(const Record& record) const { return allocate(Meta{record.dtype, shape_of(record.shape)}); }
