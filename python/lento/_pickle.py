@@ -11,5 +11,11 @@ def dtype(name: str) -> _core.DType:
     return _core.as_dtype(name)
 
 
+def generator(seed: int, counter: int) -> _core.Generator:
+    made = _core.Generator(seed)
+    made.state = (seed, counter)
+    return made
+
+
 def tensor(dtype: str, shape: tuple[int, ...], content: Any) -> _core.Tensor:
     return _core._rebuild(dtype, shape, content)

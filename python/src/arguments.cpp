@@ -4,6 +4,7 @@
 #include "convert.h"
 #include "creation.h"
 #include "host_array.h"
+#include "items.h"
 #include "tensor_type.h"
 
 #include <lento/autograd.h>
@@ -27,8 +28,9 @@ bool is_list_or_range(PyObject* object) { return is_list_or_tuple(object) || PyR
 
 bool could_be_shape(PyObject* object) {
   if (!is_list_or_tuple(object)) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-    if (!is_int(PySequence_Fast_GET_ITEM(object, i))) return false;
+  const Items items(object);
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    if (!is_int(items[i].get())) return false;
   }
   return true;
 }
@@ -39,7 +41,10 @@ PyRef as_sequence(PyObject* object) {
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || is_tensor(object)) return {};
   if (!PySequence_Check(object) && Py_TYPE(object)->tp_iter == nullptr) return {};
   PyRef list(PySequence_List(object));
-  if (!list) PyErr_Clear();  // a 0-d NumPy array has tp_iter and refuses
+  if (!list) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError{};
+    PyErr_Clear();  // a 0-d NumPy array has tp_iter and refuses
+  }
   return list;
 }
 
@@ -116,24 +121,22 @@ std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   if (absent(index)) return result;
   const PyRef sequence = as_sequence(slots_[index]);
   if (!sequence) wrong_type(index, "a sequence of tensors");
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  const Items items(sequence.get());
   std::optional<DType> beside;
-  bool any_list = false;
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list_or_range(item)) {
-      any_list = true;
+  std::vector<std::pair<std::size_t, PyRef>> lists;  // with their places
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    PyRef item = items[i];
+    if (is_list_or_range(item.get())) {
+      lists.emplace_back(result.size(), std::move(item));
       result.emplace_back();
       continue;
     }
-    if (!is_tensor(item) && !is_numpy_array(item)) wrong_element(index, "a sequence of tensors", item, i);
-    result.push_back(is_tensor(item) ? tensor_of(item) : as_tensor(item));
+    if (!is_tensor(item.get()) && !is_numpy_array(item.get()))
+      wrong_element(index, "a sequence of tensors", item.get(), i);
+    result.push_back(is_tensor(item.get()) ? tensor_of(item.get()) : as_tensor(item.get()));
     beside = beside ? promote(*beside, result.back().dtype()) : result.back().dtype();
   }
-  for (Py_ssize_t i = 0; any_list && i < size; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (is_list_or_range(item)) result[static_cast<std::size_t>(i)] = list_as_tensor(item, beside);
-  }
+  for (const auto& [at, list] : lists) result[at] = list_as_tensor(list.get(), beside);
   return result;
 }
 
@@ -191,11 +194,11 @@ std::vector<Scalar> Arguments::numbers(std::size_t index) const {
   if (const auto scalar = to_scalar(slots_[index])) return {*scalar};
   const PyRef sequence = as_sequence(slots_[index]);
   if (!sequence) wrong_type(index, "a number or a sequence of numbers");
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    const auto scalar = to_scalar(item);
-    if (!scalar) wrong_element(index, "a sequence of numbers", item, i);
+  const Items items(sequence.get());
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    const PyRef item = items[i];
+    const auto scalar = to_scalar(item.get());
+    if (!scalar) wrong_element(index, "a sequence of numbers", item.get(), i);
     result.push_back(*scalar);
   }
   return result;
@@ -251,19 +254,19 @@ Ints Arguments::integers(std::size_t index) const {
   if (const auto value = to_int(slots_[index])) return {*value};
   const PyRef sequence = as_sequence(slots_[index]);
   if (!sequence) wrong_type(index, "int or a sequence of ints");
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (const auto value = to_int(item)) {
+  const Items items(sequence.get());
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    const PyRef item = items[i];
+    if (const auto value = to_int(item.get())) {
       result.push_back(*value);
       continue;
     }
     // Pairs, as in pad_width=((1, 2), (3, 4)) and axes=((0, 1), (1, 0)), are taken one after the other.
-    const PyRef inner = PyTuple_Check(item) || PyList_Check(item) ? as_sequence(item) : PyRef();
-    if (!inner) wrong_element(index, "a sequence of ints", item, i);
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(inner.get()); ++j) {
-      const auto value = to_int(PySequence_Fast_GET_ITEM(inner.get(), j));
-      if (!value) wrong_element(index, "a sequence of ints", item, i);
+    if (!is_list_or_tuple(item.get())) wrong_element(index, "a sequence of ints", item.get(), i);
+    const Items pair(item.get());
+    for (Py_ssize_t j = 0; j < pair.size(); ++j) {
+      const auto value = to_int(pair[j].get());
+      if (!value) wrong_element(index, "a sequence of ints", item.get(), i);
       result.push_back(*value);
     }
   }

@@ -2,6 +2,7 @@
 #include "python/autograd.calls.gen.h"
 
 #include "arguments.h"
+#include "classes.h"
 #include "errors.h"
 #include "gil.h"
 #include "source.h"
@@ -192,14 +193,17 @@ PyType_Slot differentiation_slots[] = {
 }  // namespace
 
 void bind_autograd(nb::module_& module) {
-  nb::class_<Differentiation>(module, "_Differentiation", nb::type_slots(differentiation_slots))
-      .def(nb::init<>())
+  auto differentiation =
+      nb::class_<Differentiation>(module, "_Differentiation", nb::is_final(), nb::type_slots(differentiation_slots));
+  make_only_by_call(differentiation.ptr());
+  differentiation.def(nb::init<>())
       .def("follow", &follow, nb::arg("x"))
       .def("end", &Differentiation::end)
       .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents").none(), nb::arg("inputs"))
       .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));
-  nb::class_<Batching>(module, "_Batching")
-      .def("__init__", &make_batching, nb::arg("size"), nb::arg("randomness"))
+  auto batching = nb::class_<Batching>(module, "_Batching", nb::is_final());
+  make_only_by_call(batching.ptr());
+  batching.def("__init__", &make_batching, nb::arg("size"), nb::arg("randomness"))
       .def("enter", &enter, nb::arg("x"), nb::arg("axis"))
       .def("end", &Batching::end)
       .def("depends", &depends, nb::arg("y"))

@@ -29,6 +29,12 @@ PyTypeObject* device_type = nullptr;
 PyTypeObject* generator_type = nullptr;
 std::array<PyObject*, kDTypeCount> dtype_objects = {};
 
+PyObject* refuse_new(PyTypeObject* type, PyObject* /*args*/, PyObject* /*names*/) {
+  PyErr_Format(PyExc_TypeError, "%s.__new__() makes no object; call the class, or the function that makes one",
+               type->tp_name);
+  return nullptr;
+}
+
 char kind_of(DType dtype) {
   if (is_bool(dtype)) return 'b';
   if (is_signed_integer(dtype)) return 'i';
@@ -66,13 +72,14 @@ PyType_Slot dtype_slots[] = {
 };
 
 void bind_dtype(nb::module_& module) {
-  auto bound = nb::class_<DTypeBox>(module, "DType", nb::type_slots(dtype_slots),
+  auto bound = nb::class_<DTypeBox>(module, "DType", nb::is_final(), nb::type_slots(dtype_slots),
                                     "An element type, such as lento.float32. There is one object for each.\n\n"
                                     "Equal to everything that names it where a dtype is asked for:\n\n"
                                     "    >>> lento.float32 == \"float32\"\n"
                                     "    True\n"
                                     "    >>> (lento.float32.name, lento.float32.kind, lento.float32.itemsize)\n"
                                     "    ('float32', 'f', 4)\n");
+  make_only_by_call(bound.ptr());
   bound.def_prop_ro(
            "name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
       .def_prop_ro(
@@ -114,13 +121,17 @@ void bind_dtype(nb::module_& module) {
   module.def(
       "promote_types",
       [](const nb::object& a, const nb::object& b) {
-        return nb::steal(from_dtype(promote(to_dtype(a.ptr()).value(), to_dtype(b.ptr()).value())));
+        const auto first = to_dtype(a.ptr());
+        const auto second = to_dtype(b.ptr());
+        if (!first || !second) raise(PyExc_TypeError, "%R is no dtype", (first ? b : a).ptr());
+        return nb::steal(from_dtype(promote(*first, *second)));
       },
       nb::arg("type1"), nb::arg("type2"), "The dtype that operands of these two are converted to.");
 }
 
 void bind_device(nb::module_& module) {
-  auto bound = nb::class_<Device>(module, "Device", "A device, such as Device('reference:0').");
+  auto bound = nb::class_<Device>(module, "Device", nb::is_final(), "A device, such as Device('reference:0').");
+  make_only_by_call(bound.ptr());
   bound.def(
            "__init__", [](Device* self, std::string_view name) { new (self) Device(name); }, nb::arg("name"))
       .def("__repr__", [](Device self) { return "Device('" + self.to_string() + "')"; })
@@ -148,15 +159,20 @@ void bind_device(nb::module_& module) {
 }
 
 void bind_generator(nb::module_& module) {
-  auto bound = nb::class_<Generator>(module, "Generator",
+  auto bound = nb::class_<Generator>(module, "Generator", nb::is_final(),
                                      "A sequence of random numbers of its own. Its state can be read and set.");
+  make_only_by_call(bound.ptr());
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
   bound.def(nb::init<std::uint64_t>(), nb::arg("seed") = Generator::kFirstSeed)
       .def("seed", &Generator::seed, nb::arg("seed"), "Restarts the sequence of this seed.")
       .def_prop_rw(
           "state", [](const Generator& self) { return Pair(self.state().seed, self.state().counter); },
           [](Generator& self, Pair state) { self.set_state({state.first, state.second}); },
-          "(seed, counter): everything that decides what comes next.");
+          "(seed, counter): everything that decides what comes next.")
+      .def("__reduce__", [](const Generator& self) {
+        return nb::make_tuple(nb::module_::import_("lento._pickle").attr("generator"),
+                              nb::make_tuple(self.state().seed, self.state().counter));
+      });
   generator_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
   module.def(
       "default_generator", [] { return nb::cast(default_generator(), nb::rv_policy::reference); },
@@ -164,6 +180,8 @@ void bind_generator(nb::module_& module) {
 }
 
 }  // namespace
+
+void make_only_by_call(PyObject* type) { reinterpret_cast<PyTypeObject*>(type)->tp_new = refuse_new; }
 
 const DType* dtype_value(PyObject* object) {
   return Py_TYPE(object) == dtype_type ? &nb::inst_ptr<DTypeBox>(object)->value : nullptr;

@@ -14,6 +14,10 @@ const DType* dtype_value(PyObject* object);
 const Device* device_value(PyObject* object);
 Generator* generator_value(PyObject* object);
 
+/// For a class bound with nanobind: `Class.__new__(Class)`, which would give an object without a value, raises
+/// TypeError. Calling the class goes another way.
+void make_only_by_call(PyObject* type);
+
 /// Adds the classes and the dtype constants to lento._core.
 void add_classes(PyObject* module);
 

@@ -7,6 +7,7 @@
 #include "foreign.h"
 #include "gil.h"
 #include "host_array.h"
+#include "items.h"
 #include "tensor_type.h"
 
 #include <lento/error.h>
@@ -58,8 +59,9 @@ bool has_tensor(PyObject* object, int level = 0) {
   check_nesting(level);
   if (is_tensor(object)) return true;
   if (!is_list_or_tuple(object)) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-    if (has_tensor(PySequence_Fast_GET_ITEM(object, i), level + 1)) return true;
+  const Items items(object);
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    if (has_tensor(items[i].get(), level + 1)) return true;
   }
   return false;
 }
@@ -72,6 +74,9 @@ class Nested {
 
   Tensor stacked(PyObject* object) {
     if (!dtype_ || !device_) look_at(object);
+    // Python code that runs while numbers are converted may have taken the tensors out.
+    if (!device_ || (!dtype_ && !of_tensors_))
+      raise(PyExc_RuntimeError, "asarray(): the list changed while it was read");
     if (!dtype_) dtype_ = common_dtype();
     return build(object);
   }
@@ -100,8 +105,8 @@ class Nested {
     } else if (!has_tensor(object)) {
       widen(of_numbers_, host_list(object, std::nullopt).dtype);
     } else {
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-        look_at(PySequence_Fast_GET_ITEM(object, i), level + 1);
+      const Items items(object);
+      for (Py_ssize_t i = 0; i < items.size(); ++i) look_at(items[i].get(), level + 1);
     }
   }
 
@@ -113,9 +118,9 @@ class Nested {
       return from_host(list.bytes.data(), list.dtype, list.shape, *device_);
     }
     std::vector<Tensor> parts;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      const PyRef part = PyRef::borrow(PySequence_Fast_GET_ITEM(object, i));  // moving one releases the GIL
-      parts.push_back(build(part.get(), level + 1));
+    const Items items(object);
+    for (Py_ssize_t i = 0; i < items.size(); ++i) {
+      parts.push_back(build(items[i].get(), level + 1));
       if (parts.back().shape() == parts.front().shape()) continue;
       const PyRef first = own(from_ints(parts.front().shape()));
       const PyRef other = own(from_ints(parts.back().shape()));

@@ -1,6 +1,7 @@
 #include "host_array.h"
 
 #include "convert.h"
+#include "items.h"
 #include "tensor_type.h"
 
 #include <algorithm>
@@ -64,7 +65,10 @@ std::optional<Format> parse_format(const char* format, std::size_t itemsize) {
 Ints ints_from(PyObject* tuple) {
   Ints result;
   const Py_ssize_t size = PyTuple_Size(tuple);
-  for (Py_ssize_t i = 0; i < size; ++i) result.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const PyRef item = PyRef::borrow(PyTuple_GET_ITEM(tuple, i));
+    result.push_back(PyLong_AsLongLong(item.get()));
+  }
   if (PyErr_Occurred() != nullptr) throw PythonError{};
   return result;
 }
@@ -90,15 +94,24 @@ HostArray from_numpy(PyObject* object) {
   const PyRef dtype = own(PyObject_GetAttrString(object, "dtype"));
   array.dtype = to_dtype(dtype.get()).value();
   const PyRef interface = own(PyObject_GetAttrString(object, "__array_interface__"));
-  PyObject* shape = PyDict_GetItemString(interface.get(), "shape");
-  PyObject* strides = PyDict_GetItemString(interface.get(), "strides");
-  PyObject* data = PyDict_GetItemString(interface.get(), "data");
-  if (shape == nullptr || data == nullptr) raise(PyExc_TypeError, "asarray(): malformed __array_interface__");
-  array.shape = ints_from(shape);
-  array.strides =
-      strides == nullptr || strides == Py_None ? contiguous_strides(array.shape, array.dtype) : ints_from(strides);
-  array.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(PyTuple_GetItem(data, 0)));
-  array.read_only = PyTuple_GetItem(data, 1) == Py_True && nobody_writes(object);
+  // A subclass may say what it likes, and change the dict while it is asked.
+  const auto entry = [&](const char* name) {
+    return PyRef::borrow(PyDict_Check(interface.get()) ? PyDict_GetItemString(interface.get(), name) : nullptr);
+  };
+  const PyRef shape = entry("shape");
+  const PyRef strides = entry("strides");
+  const PyRef data = entry("data");
+  const bool well_formed = shape && PyTuple_Check(shape.get()) && data && PyTuple_Check(data.get()) &&
+                           PyTuple_GET_SIZE(data.get()) == 2 && PyLong_Check(PyTuple_GET_ITEM(data.get(), 0));
+  if (!well_formed) raise(PyExc_TypeError, "asarray(): malformed __array_interface__");
+  array.shape = ints_from(shape.get());
+  const bool has_strides = strides && strides.get() != Py_None;
+  if (has_strides && !PyTuple_Check(strides.get())) raise(PyExc_TypeError, "asarray(): malformed __array_interface__");
+  array.strides = has_strides ? ints_from(strides.get()) : contiguous_strides(array.shape, array.dtype);
+  if (array.strides.size() != array.shape.size()) raise(PyExc_TypeError, "asarray(): malformed __array_interface__");
+  array.data = static_cast<const std::byte*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(data.get(), 0)));
+  if (array.data == nullptr && PyErr_Occurred() != nullptr) throw PythonError{};
+  array.read_only = PyTuple_GET_ITEM(data.get(), 1) == Py_True && nobody_writes(object);
   const PyRef native = own(PyObject_GetAttrString(dtype.get(), "isnative"));
   array.swapped = native.get() == Py_False;
   // A NumPy scalar's interface points into a temporary array that the dictionary holds.
@@ -185,16 +198,16 @@ struct Flattener {
       add_number(object, level);
       return;
     }
-    const PyRef items = own(PySequence_Fast(object, "asarray(): expected a sequence"));
-    const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
     check_nesting(level);
+    const Items items(object);
+    const Py_ssize_t size = items.size();
     if (static_cast<std::size_t>(level) == shape.size()) {
       if (depth >= 0) ragged();
       shape.push_back(size);
     } else if (shape[static_cast<std::size_t>(level)] != size) {
       ragged();
     }
-    for (Py_ssize_t i = 0; i < size; ++i) add(PySequence_Fast_GET_ITEM(items.get(), i), level + 1);
+    for (Py_ssize_t i = 0; i < size; ++i) add(items[i].get(), level + 1);
     if (size == 0 && depth < 0) depth = level + 1;
   }
 

@@ -134,7 +134,9 @@ void bind_engine(nb::module_& module) {
       "    False\n");
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
   module.def("_rebuild", &rebuild);
-  nb::class_<OpenScope>(module, "_Scope").def(nb::init<std::string_view>()).def("close", &OpenScope::close);
+  auto scope = nb::class_<OpenScope>(module, "_Scope", nb::is_final());
+  scope.def(nb::init<std::string_view>()).def("close", &OpenScope::close);
+  make_only_by_call(scope.ptr());
   bind_autograd(module);
   bind_changes(module);
   bind_files(module);

@@ -80,7 +80,10 @@ void add_closure(const nb::callable& function, const nb::tuple& arguments, const
                  const nb::object& device) {
   const Device target = device_or_default(device.ptr(), "add_step_closure");
   std::vector<Tensor> roots;
-  for (const nb::handle tensor : tensors) roots.push_back(tensor_of(tensor.ptr()));
+  for (const nb::handle tensor : tensors) {
+    if (!is_tensor(tensor.ptr())) raise(PyExc_TypeError, "add_step_closure(): the roots must be tensors");
+    roots.push_back(tensor_of(tensor.ptr()));
+  }
   // While the interpreter ends there is no worker any more, but an exit handler may still take a step.
   const bool on_worker = run_async && !python_closed_to_workers();
   const auto call = on_worker ? call_on_worker : call_on_stepping_thread;

@@ -47,7 +47,9 @@ Index index_of(PyObject* item) {
   if (item == Py_None) return Index(newaxis);
   if (item == Py_Ellipsis) return Index(ellipsis);
   if (PyList_Check(item) || PyTuple_Check(item) || PyRange_Check(item)) {
-    const bool empty = PyObject_Size(item) == 0;
+    const Py_ssize_t size = is_list_or_tuple(item) ? Py_SIZE(item) : PyObject_Size(item);
+    if (size < 0) throw PythonError{};
+    const bool empty = size == 0;
     return Index(as_tensor(item, empty ? std::optional(kDefaultInt) : std::nullopt));
   }
   if (is_numpy_array(item)) return Index(as_tensor(item));
@@ -155,18 +157,19 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
     warn_of_temporary(self);
     const PythonSourceScope source;
     const std::vector<Index> index = index_list(key);
-    const Tensor x = tensor_of(self);
+    const DType dtype = tensor_of(self).dtype();
     Tensor operand;  // of the value, where that is no number
     std::optional<Scalar> number;
     if (is_tensor(value)) {
       operand = tensor_of(value);
     } else if (number = to_scalar(value); !number) {
       // Plain lists take the precision of the target; an array has a dtype of its own.
-      const bool weak =
-          (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(x.dtype()) || is_complex(x.dtype()));
-      operand = as_tensor(value, weak ? std::optional(x.dtype()) : std::nullopt);
+      const bool weak = (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(dtype) || is_complex(dtype));
+      operand = as_tensor(value, weak ? std::optional(dtype) : std::nullopt);
     }
     note_change(self);
+    // Read only now: the conversions above may run Python code that assigns to this tensor itself.
+    const Tensor x = tensor_of(self);
     const MayBlock may_block;  // as in get_item_object
     tensor_of(self) = set_item(x, index, number ? Operand(*number) : Operand(operand));
     return 0;
