@@ -4,10 +4,12 @@
 #include "base/fork.h"
 
 #include <atomic>
-#include <deque>
+#include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace lento {
@@ -16,11 +18,67 @@ namespace {
 
 std::atomic<SourceResolver> resolver{nullptr};
 
+constexpr std::size_t kMostScopes = 16384;
+
+/// The scopes used last. A program that makes up names for ever (`scope(f"step{i}")`) forgets those it used longest
+/// ago; what was recorded under a forgotten scope has none any more. An id comes back after a million other scopes.
+class ScopeTable {
+ public:
+  ScopeId intern(ScopeId parent, std::string_view name) {
+    const auto found = ids_.find(std::pair(parent, name));
+    if (found != ids_.end()) {
+      use(found->second->id);
+      return found->second->id;
+    }
+    use(parent);  // an open scope is as young as the youngest one inside it
+    if (scopes_.size() >= kMostScopes) forget_oldest();
+    const std::string prefix = this->name(parent);
+    do last_id_ = last_id_ % (kScopeLimit - 1) + 1;
+    while (by_id_.contains(last_id_));
+    scopes_.push_front(
+        {last_id_, parent, std::string(name), prefix.empty() ? std::string(name) : prefix + "/" + std::string(name)});
+    const auto made = scopes_.begin();
+    by_id_.emplace(made->id, made);
+    ids_.emplace(std::pair(parent, std::string_view(made->name)), made);
+    return made->id;
+  }
+
+  std::string name(ScopeId scope) const {
+    const auto found = by_id_.find(scope);
+    return found == by_id_.end() ? "" : found->second->path;
+  }
+
+ private:
+  struct Scope {
+    ScopeId id;
+    ScopeId parent;
+    std::string name;
+    std::string path;  // with the names of the scopes around it
+  };
+  using Place = std::list<Scope>::iterator;
+
+  void use(ScopeId scope) {
+    for (auto found = by_id_.find(scope); found != by_id_.end(); found = by_id_.find(found->second->parent))
+      scopes_.splice(scopes_.begin(), scopes_, found->second);
+  }
+
+  void forget_oldest() {
+    const Scope& oldest = scopes_.back();
+    ids_.erase(std::pair(oldest.parent, std::string_view(oldest.name)));
+    by_id_.erase(oldest.id);
+    scopes_.pop_back();
+  }
+
+  std::list<Scope> scopes_;  // the one used last comes first
+  std::unordered_map<ScopeId, Place> by_id_;
+  std::map<std::pair<ScopeId, std::string_view>, Place> ids_;  // the text is the one in scopes_
+  ScopeId last_id_ = 0;
+};
+
 struct Interned {
   ForkMutex mutex{ForkOrder::interner};
   std::set<std::string, std::less<>> files;
-  std::map<std::pair<ScopeId, std::string>, ScopeId> scope_ids;
-  std::deque<std::string> scope_names{""};  // by ScopeId; a deque keeps references valid
+  ScopeTable scopes;
 };
 
 Interned& interned() { return Lasting<Interned>::get(); }
@@ -51,23 +109,14 @@ std::string to_string(const Source& source) {
 ScopeId intern_scope(ScopeId parent, std::string_view name) {
   Interned& tables = interned();
   const std::lock_guard lock(tables.mutex);
-  // More names than there are ids: what is inside has the name of what is around it.
-  if (tables.scope_names.size() == kScopeLimit && !tables.scope_ids.contains({parent, std::string(name)}))
-    return parent;
-  const auto [it, added] =
-      tables.scope_ids.try_emplace({parent, std::string(name)}, static_cast<ScopeId>(tables.scope_names.size()));
-  if (added) {
-    const std::string& prefix = tables.scope_names[parent];
-    tables.scope_names.push_back(prefix.empty() ? std::string(name) : prefix + "/" + std::string(name));
-  }
-  return it->second;
+  return tables.scopes.intern(parent, name);
 }
 
 std::string scope_name(ScopeId scope) {
   scope %= kScopeLimit;  // without the function that was called
   Interned& tables = interned();
   const std::lock_guard lock(tables.mutex);
-  return scope < tables.scope_names.size() ? tables.scope_names[scope] : "";
+  return tables.scopes.name(scope);
 }
 
 constinit thread_local CallContext current_call;

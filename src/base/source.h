@@ -40,7 +40,7 @@ LENTO_API void set_source_resolver(SourceResolver resolver);
 /// "train.py:41", or "" when the source is unknown. C++ files are shown by their last path component.
 LENTO_API std::string to_string(const Source& source);
 
-/// Interned scope names: "model/layer1". Scopes are few and live as long as the process.
+/// Interned scope names: "model/layer1"; "" when 16,384 others were opened since. An open scope stays known.
 LENTO_API ScopeId intern_scope(ScopeId parent, std::string_view name);
 LENTO_API std::string scope_name(ScopeId scope);
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -105,6 +106,22 @@ TEST(Sources, T7_ScopesNestAndAreInterned) {
   EXPECT_EQ(scope_name(layer), "model/layer1");
   EXPECT_EQ(intern_scope(model, "layer1"), layer);
   EXPECT_EQ(scope_name(0), "");
+}
+
+// Clause T7: a program that makes up names for ever does not keep them all, but open scopes keep theirs.
+TEST(Scopes, TheLastAreKnownAndThoseAroundThem) {
+  const ScopeId outer = intern_scope(0, "outer");
+  const ScopeId inner = intern_scope(outer, "inner");
+  const ScopeId first = intern_scope(inner, "first");
+  EXPECT_EQ(scope_name(first), "outer/inner/first");
+  ScopeId last = 0;
+  for (int i = 0; i < 20'000; ++i) last = intern_scope(inner, std::to_string(i));
+  EXPECT_EQ(scope_name(last), "outer/inner/19999");
+  EXPECT_EQ(scope_name(first), "");  // forgotten, and no other scope's
+  EXPECT_EQ(scope_name(inner), "outer/inner");
+  EXPECT_EQ(intern_scope(0, "outer"), outer);
+  EXPECT_EQ(intern_scope(outer, "inner"), inner);
+  EXPECT_NE(intern_scope(inner, "first"), first);
 }
 
 }  // namespace
