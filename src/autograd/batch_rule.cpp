@@ -8,6 +8,7 @@
 #include "ir/op_gather.gen.h"
 #include "ir/op_index_map.gen.h"
 #include "ops/compose.h"
+#include "ops/record_limit.h"
 
 #include <algorithm>
 
@@ -208,6 +209,7 @@ class Repeat {
   }
 
   std::vector<Tensor> each() const {
+    composite::require_recordable(size_, "examples of an op that vmap takes one by one");
     std::vector<std::vector<Tensor>> parts(op_.results.size());
     for (std::int64_t example = 0; example < size_; ++example) {
       const std::vector<Tensor> results = with(

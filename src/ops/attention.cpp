@@ -30,9 +30,10 @@ Tensor keep_mask(const Shape& shape, double p, const Tensor& like, Generator* ge
 
 Tensor drop(const Tensor& x, const Shape& mask_shape, const Scalar& p, bool training, Generator* generator) {
   const double probability = checked_probability(p);
-  if (!training) return x;
-  const double scale = probability < 1 ? 1 / (1 - probability) : 0.0;
-  return where(keep_mask(mask_shape, probability, x, generator), multiply(x, scale), 0.0);
+  // 0 and 1 decide structure (clause T4): nothing is left to chance.
+  if (!training || probability == 0) return x;
+  if (probability == 1) return zeros_like(x);
+  return where(keep_mask(mask_shape, probability, x, generator), multiply(x, 1 / (1 - probability)), 0.0);
 }
 
 /// dropout of channels: one choice for all that follows the first two axes (one axis without a batch).
@@ -141,8 +142,8 @@ Tensor dropout3d(const Tensor& x, const Scalar& p, bool training, Generator* gen
 Tensor alpha_dropout(const Tensor& x, const Scalar& p, bool training, Generator* generator) {
   constexpr double kLimit = -1.7580993408473766;  // selu at minus infinity: -scale * alpha
   const double probability = checked_probability(p);
-  if (!training) return x;
-  if (probability == 1) return multiply(x, 0.0);
+  if (!training || probability == 0) return x;
+  if (probability == 1) return zeros_like(x);
   const double keep = 1 - probability;
   const double a = 1 / std::sqrt(keep * (1 + probability * kLimit * kLimit));
   const double b = -a * probability * kLimit;

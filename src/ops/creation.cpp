@@ -54,6 +54,14 @@ Tensor spaced_between(const Scalar& start, const Scalar& stop, std::int64_t num,
   return spaced(start, step, num, endpoint ? std::optional(stop) : std::nullopt, device);
 }
 
+__extension__ typedef __int128 Wide;
+
+/// The value of a whole number of any kind.
+Wide whole(const Scalar& number) {
+  if (number.kind() == Scalar::Kind::uint_) return static_cast<Wide>(number.to<std::uint64_t>());
+  return number.to<std::int64_t>();
+}
+
 std::int64_t arange_length(const Scalar& start, const Scalar& stop, const Scalar& step) {
   if (start.is_floating() || stop.is_floating() || step.is_floating()) {
     if (step.to<double>() == 0) fail<ValueError>("the step cannot be zero");
@@ -62,11 +70,23 @@ std::int64_t arange_length(const Scalar& start, const Scalar& stop, const Scalar
       fail<ValueError>("from {} to {} in steps of {} is no finite number of elements", start, stop, step);
     return length > 0 ? static_cast<std::int64_t>(length) : 0;
   }
-  const std::int64_t by = step.to<std::int64_t>();
+  const Wide by = whole(step);
   if (by == 0) fail<ValueError>("the step cannot be zero");
-  const auto distance = static_cast<__int128>(stop.to<std::int64_t>()) - start.to<std::int64_t>();
-  const __int128 length = by > 0 ? (distance + by - 1) / by : (distance + by + 1) / by;
-  return distance == 0 || (distance > 0) != (by > 0) ? 0 : static_cast<std::int64_t>(length);
+  const Wide distance = whole(stop) - whole(start);
+  if (distance == 0 || (distance > 0) != (by > 0)) return 0;
+  const Wide length = by > 0 ? (distance + by - 1) / by : (distance + by + 1) / by;
+  // What is above is refused as a shape.
+  return static_cast<std::int64_t>(std::min<Wide>(length, std::numeric_limits<std::int64_t>::max()));
+}
+
+/// The dtype of whole numbers from `start` to before `stop`: int64, or uint64 where a number is beyond it.
+DType arange_dtype(const Scalar& start, const Scalar& stop, const Scalar& step) {
+  constexpr Wide kLimit = Wide{1} << 63;
+  const Wide first = whole(start);
+  const Wide last = first + (arange_length(start, stop, step) - 1) * whole(step);
+  if (std::max(first, last) < kLimit) return kDefaultInt;
+  if (std::min(first, last) < 0) fail<OverflowError>("no integer dtype holds both {} and {}", start, stop);
+  return DType::uint64;
 }
 
 /// A vector on the diagonal `offset` of square matrices made of new last axes.
@@ -162,8 +182,11 @@ Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scal
   const Scalar end = stop ? *stop : start;
   if (first.is_complex() || end.is_complex() || step.is_complex()) fail<DTypeError>("complex numbers have no order");
   const bool floating = first.is_floating() || end.is_floating() || step.is_floating();
-  return prim::iota(arange_length(first, end, step), first, step,
-                    dtype.value_or(floating ? kDefaultFloat : kDefaultInt), device_or(device));
+  const DType result = dtype ? *dtype : floating ? kDefaultFloat : arange_dtype(first, end, step);
+  const std::int64_t length = arange_length(first, end, step);
+  if (length > 0 && first.kind() == Scalar::Kind::uint_ && is_integer(result) && result != DType::uint64)
+    fail<OverflowError>("the integer {} does not fit into {}", first, result);
+  return prim::iota(length, first, step, result, device_or(device));
 }
 
 Tensor linspace(const Scalar& start, const Scalar& stop, std::int64_t num, std::optional<DType> dtype,

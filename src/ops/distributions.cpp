@@ -1,10 +1,14 @@
 // Quantiles, histograms and counts (ops/statistics.yaml).
+#include "base/dispatch.h"
 #include "base/fail.h"
+#include "base/from_zero.h"
 #include "ops/compose.h"
 #include "ops/distributions.calls.gen.h"
+#include "tensor/state.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace lento::composite {
 
@@ -23,11 +27,45 @@ Tensor sorted_last(const Tensor& x, const Ints& axes) {
   return prim::sort_values(reshaped(permuted(x, order), shape), static_cast<std::int64_t>(shape.size()) - 1, false);
 }
 
-/// The elements of sorted rows (..., n) at whole positions (..., m).
-Tensor at_positions(const Tensor& sorted, const Tensor& positions) {
+/// The elements of sorted rows (..., n) at whole positions (..., m), where `valid` (m,) holds.
+Tensor at_positions(const Tensor& sorted, const Tensor& positions, const std::optional<Tensor>& valid) {
   Shape shape = sorted.shape();
   shape.back() = positions.shape().back();
-  return prim::take_along_axis(sorted, broadcast(converted(positions, DType::int64), shape), sorted.rank() - 1);
+  Tensor index = converted(positions, DType::int64);
+  if (valid) index = where(*valid, index, static_cast<std::int64_t>(Refused::quantile));
+  return prim::take_along_axis(sorted, broadcast(index, shape), sorted.rank() - 1);
+}
+
+/// The vector, or a failure for that reason where `valid` (zero-dimensional) does not hold.
+Tensor refused_unless(const Tensor& valid, const Tensor& vector, Refused reason) {
+  const Tensor index = where(valid, counting(vector.size(), vector.device()), static_cast<std::int64_t>(reason));
+  return prim::take_axis(vector, index, 0);
+}
+
+/// Throws ValueError unless the quantiles are in range. Of a tensor only a value that is there already is looked at:
+/// nothing is computed for it, and a value to come is refused when it comes.
+void check_quantiles(const Operand& q, double most) {
+  const auto check = [&](double value) {
+    if (value >= 0 && value <= most) return;
+    fail<ValueError>("a {} lies between 0 and {}, got {}", most == 1 ? "quantile" : "percentile", most, value);
+  };
+  if (!q.is_tensor()) {
+    if (q.scalar().is_complex()) fail<DTypeError>("a quantile is a real number, got {}", q.scalar());
+    return check(q.scalar().to<double>());
+  }
+  if (is_complex(q.tensor().dtype())) fail<DTypeError>("quantiles are real numbers, got {}", type_of(q.tensor()));
+  const TensorState& state = state_of(q.tensor());
+  if (state.pending() || !in_host_memory(q.tensor().device())) return;
+  const Value& value = *state.value;
+  if (!value.settled() || value.failure || !value.buffer) return;
+  const auto* data = static_cast<const std::byte*>(value.buffer->data());
+  dispatch(state.dtype, [&]<class T>() {
+    for (std::int64_t i = 0; i < q.tensor().size(); ++i) {
+      T element;
+      std::memcpy(&element, data + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+      if constexpr (requires { static_cast<double>(element); }) check(static_cast<double>(element));
+    }
+  });
 }
 
 /// Between two neighbours, NumPy's way: exact at both ends.
@@ -44,10 +82,6 @@ Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& a
   const Ints axes = axes_of(x, axis);
   const std::int64_t count = count_along(x, axes);
   if (count == 0) fail<ValueError>("{} has no elements over axes {}", type_of(x), axes);
-  if (!q.is_tensor()) {
-    const auto value = q.scalar().to<double>();
-    if (!(value >= 0 && value <= 1)) fail<ValueError>("a quantile lies between 0 and 1, got {}", q.scalar());
-  }
   const Tensor wanted = as_tensor(q, DType::float64, x.device());
   const DType work = is_half(x.dtype()) ? DType::float32 : x.dtype();
   const Tensor sorted = sorted_last(converted(x, work), axes);
@@ -55,6 +89,8 @@ Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& a
 
   // Positions are (..., m) for m quantiles; the number of elements is a number, or one for each row.
   const Tensor row = flat(wanted);
+  std::optional<Tensor> valid;
+  if (q.is_tensor()) valid = bitwise_and(greater_equal(row, 0), less_equal(row, 1));
   Tensor position;
   if (skip_nan) {
     const Tensor present = count_true(logical_not(isnan(sorted)), Ints{last}, true);
@@ -69,14 +105,14 @@ Tensor quantiles(const Tensor& x, const Operand& q, const std::optional<Ints>& a
   const Tensor above = ceil(position);
   Tensor result;
   if (method == "lower") {
-    result = at_positions(sorted, below);
+    result = at_positions(sorted, below, valid);
   } else if (method == "higher") {
-    result = at_positions(sorted, above);
+    result = at_positions(sorted, above, valid);
   } else if (method == "nearest") {
-    result = at_positions(sorted, round(position));
+    result = at_positions(sorted, round(position), valid);
   } else {
     const Tensor weight = method == "midpoint" ? multiply(subtract(above, below), 0.5) : subtract(position, below);
-    result = between(at_positions(sorted, below), at_positions(sorted, above), converted(weight, work));
+    result = between(at_positions(sorted, below, valid), at_positions(sorted, above, valid), converted(weight, work));
   }
   // nan sorts last, so that the last element tells whether there is one.
   if (!skip_nan) {
@@ -100,16 +136,19 @@ Tensor nanmedian(const Tensor& x, const std::optional<Ints>& axis, bool keepdims
 
 Tensor quantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
                 bool keepdims) {
+  check_quantiles(q, 1);
   return quantiles(x, q, axis, method, keepdims, false);
 }
 
 Tensor nanquantile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
                    bool keepdims) {
+  check_quantiles(q, 1);
   return quantiles(x, q, axis, method, keepdims, true);
 }
 
 Tensor percentile(const Tensor& x, const Operand& q, const std::optional<Ints>& axis, std::string_view method,
                   bool keepdims) {
+  check_quantiles(q, 100);
   const Tensor hundredths = as_tensor(q, DType::float64, x.device());
   if (!q.is_tensor()) return quantiles(x, q.scalar().to<double>() / 100, axis, method, keepdims, false);
   return quantiles(x, divide(hundredths, 100), axis, method, keepdims, false);
@@ -124,6 +163,9 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
   if (bins.is_tensor() && bins.tensor().rank() == 1) {
     edges = converted(bins.tensor(), promote(dtype, bins.tensor().dtype()));
     if (edges.size() < 2) fail<ValueError>("{} edges make no bin", edges.size());
+    const std::int64_t inner = edges.size() - 1;
+    const Tensor falls = greater(sliced(edges, 0, 0, inner), sliced(edges, 0, 1, inner));
+    edges = refused_unless(logical_not(any(falls)), edges, Refused::histogram_edges);
   } else {
     if (bins.is_tensor() || !bins.scalar().is_integer())
       fail<ValueError>("bins must be an integer or a vector of edges");
@@ -132,14 +174,24 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
     Tensor low, high;
     if (range) {
       if (range->size() != 2) fail<ValueError>("a range has two ends, got {}", range->size());
-      low = number_tensor((*range)[0].to<double>(), DType::float64, device);
-      high = number_tensor((*range)[1].to<double>(), DType::float64, device);
+      const double first = (*range)[0].to<double>();
+      const double end = (*range)[1].to<double>();
+      if (!std::isfinite(first) || !std::isfinite(end) || first > end) {
+        fail<ValueError>("a range has finite ends, and the first is not above the second, got {} and {}", (*range)[0],
+                         (*range)[1]);
+      }
+      low = number_tensor(first, DType::float64, device);
+      high = number_tensor(end, DType::float64, device);
     } else if (values.size() == 0) {
       low = number_tensor(0.0, DType::float64, device);
       high = number_tensor(1.0, DType::float64, device);
     } else {
-      low = converted(prim::reduce_min(values, Ints{0}, false), DType::float64);
-      high = converted(prim::reduce_max(values, Ints{0}, false), DType::float64);
+      const Tensor ends = converted(
+          prim::concatenate({prim::reduce_min(values, Ints{0}, true), prim::reduce_max(values, Ints{0}, true)}, 0),
+          DType::float64);
+      const Tensor checked = refused_unless(all(isfinite(ends)), ends, Refused::histogram_range);
+      low = picked(checked, 0, 0);
+      high = picked(checked, 0, 1);
     }
     const Tensor same = equal(low, high);
     low = where(same, subtract(low, 0.5), low);

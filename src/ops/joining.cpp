@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "ops/compose.h"
 #include "ops/joining.calls.gen.h"
+#include "ops/record_limit.h"
 
 #include <algorithm>
 
@@ -114,6 +115,7 @@ Tensor block_diag(const std::vector<Tensor>& arrays) {
 
 std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis) {
   const std::int64_t at = axis_of(x, axis);
+  require_recordable(x.shape()[static_cast<std::size_t>(at)], "parts");
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < x.shape()[static_cast<std::size_t>(at)]; ++i) parts.push_back(picked(x, at, i));
   return parts;
@@ -125,6 +127,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t sections, std::int64_t a
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
   if (extent % sections != 0)
     fail<ValueError>("axis {} of {} cannot be divided into {} equal parts", axis, type_of(x), sections);
+  require_recordable(sections, "parts");
   return cut_by_sizes(x, at, Ints(static_cast<std::size_t>(sections), extent / sections));
 }
 
@@ -132,6 +135,7 @@ std::vector<Tensor> array_split(const Tensor& x, std::int64_t sections, std::int
   require_sections(sections);
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
+  require_recordable(sections, "parts");
   Ints sizes;
   for (std::int64_t i = 0; i < sections; ++i) sizes.push_back(extent / sections + (i < extent % sections ? 1 : 0));
   return cut_by_sizes(x, at, sizes);
@@ -164,7 +168,8 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t axi
   require_sections(chunks);
   const std::int64_t at = axis_of(x, axis);
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
-  const std::int64_t size = std::max<std::int64_t>((extent + chunks - 1) / chunks, 1);
+  require_recordable(extent == 0 ? chunks : std::min(extent, chunks), "parts");
+  const std::int64_t size = std::max<std::int64_t>(extent / chunks + (extent % chunks == 0 ? 0 : 1), 1);
   Ints sizes;
   for (std::int64_t start = 0; start < extent; start += size) sizes.push_back(std::min(size, extent - start));
   if (extent == 0) sizes = Ints(static_cast<std::size_t>(chunks), 0);

@@ -6,6 +6,7 @@
 #include "ops/cofactors.h"
 #include "ops/compose.h"
 #include "ops/linalg.calls.gen.h"
+#include "ops/record_limit.h"
 
 #include <algorithm>
 #include <array>
@@ -162,6 +163,7 @@ Tensor matrix_product(const Tensor& a, const Tensor& b) { return prim::matrix_mu
 Tensor permutation_of(const Tensor& pivots, std::int64_t m) {
   const std::int64_t last = pivots.rank() - 1;
   const std::int64_t steps = pivots.shape().back();
+  require_recordable(steps, "exchanges of rows");
   const Tensor place = counting(m, pivots.device());
   Shape shape = pivots.shape();
   shape.back() = m;

@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "ops/compose.h"
 #include "ops/numeric.calls.gen.h"
+#include "ops/record_limit.h"
 
 #include <algorithm>
 #include <complex>
@@ -180,6 +181,7 @@ Tensor correlate(const Tensor& x1, const Tensor& x2, std::string_view mode) {
 
 Tensor polyval(const Tensor& p, const Tensor& x) {
   require_vector(p);
+  require_recordable(p.size(), "coefficients");
   Tensor value = number_tensor(0, x.dtype(), x.device(), x.shape());
   for (std::int64_t i = 0; i < p.size(); ++i) value = add(multiply(value, x), picked(p, 0, i));
   return value;

@@ -307,5 +307,41 @@ TEST(Tracing, T10_AnIndexOutOfRangePoisonsAndNeverReadsOutside) {
   EXPECT_EQ(message_of<IndexError>([&] { (void)(y + 1).to_vector<float>(); }), first);  // and in all that depend on it
 }
 
+TEST(Tracing, T2_AResultThatCannotBeCountedIsRefusedByTheCall) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 31;
+  const Tensor column = zeros({kLong, 1});
+  const Tensor row = zeros({1, kLong + 1});
+  EXPECT_THROW((void)(column + row), ShapeError);
+  EXPECT_THROW((void)where(column > 0, row, 1.0), ShapeError);
+  EXPECT_THROW((void)outer(column, row), ShapeError);
+  EXPECT_THROW((void)kron(column, row), ShapeError);
+  EXPECT_THROW((void)tril_indices(kLong), ShapeError);
+  EXPECT_THROW((void)array_split(column, kLong, 0), ValueError);
+  const std::string message = message_of<ShapeError>([&] { (void)(column * row); });
+  EXPECT_NE(message.find("multiply: the shape (2147483648, 2147483649) is too large"), std::string::npos) << message;
+  EXPECT_NE(message.find("tracing_test.cpp:"), std::string::npos) << message;
+}
+
+TEST(Tracing, T10_AQuantileOutOfRangePoisonsWithValueError) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  EXPECT_THROW((void)quantile(x, tensor({0.5F, 1.5F})), ValueError);  // it is there already
+  const Tensor y = quantile(x, tensor({0.5F, 1.0F}) + 0.5);
+  EXPECT_TRUE(y.is_pending());
+  const std::string first = message_of<ValueError>([&] { (void)y.to_vector<float>(); });
+  EXPECT_NE(first.find("a quantile lies between 0 and 1"), std::string::npos) << first;
+  EXPECT_EQ(message_of<ValueError>([&] { (void)y.to_vector<float>(); }), first);
+  const auto [hist, edges] = histogram(tensor({1.0F, std::nanf("")}), 3);
+  EXPECT_THROW((void)hist.to_vector<std::int64_t>(), ValueError);
+  EXPECT_THROW((void)edges.to_vector<float>(), ValueError);
+}
+
+TEST(Tracing, T4_DroppingNothingOrAllDrawsNothing) {
+  const Tensor x = tensor({1.0F, 2.0F, 3.0F});
+  Generator generator(5);
+  EXPECT_EQ(dropout(x, 0.0, true, &generator).to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(dropout(x, 1.0, true, &generator).to_vector<float>(), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(generator.state().counter, 0U);
+}
+
 }  // namespace
 }  // namespace lento

@@ -19,6 +19,9 @@ std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t ax
         // An unsigned index beyond the signed range is out of range in any case; it must not turn negative.
         const bool in_range = std::cmp_greater_equal(index, -extent) && std::cmp_less(index, extent);
         if (!in_range) {
+          if constexpr (std::same_as<T, std::int64_t>) {
+            if (const std::string_view reason = refusal(index); !reason.empty()) fail<ValueError>("{}", reason);
+          }
           fail<IndexError>("index {} is out of range for axis {} of length {}", index_as_given(index), axis, extent);
         }
         const auto position = static_cast<std::int64_t>(index);
