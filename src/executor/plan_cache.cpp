@@ -15,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <utility>
 
 namespace lento {
 
@@ -128,6 +129,8 @@ PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t devi
 void PlanCache::compile(const CompilationPtr& work) {
   Plan& plan = *work->plan;
   const auto start = std::chrono::steady_clock::now();
+  // Where there is no thread for it, the caller compiles. Who waits adds what was called and where, not this.
+  const CallContext caller = std::exchange(call_context(), CallContext{});
   try {
     const CompileSwitches held(plan.switches);
     plan.program = backend_of(plan.device).compile(plan.graph, plan.device);
@@ -139,6 +142,7 @@ void PlanCache::compile(const CompilationPtr& work) {
   } catch (const std::exception& error) {
     work->failure = Failure::make(ErrorKind::backend, error.what(), {});
   }
+  call_context() = caller;
   const auto duration = std::chrono::steady_clock::now() - start;
   plan.compile_seconds = std::chrono::duration<double>(duration).count();
   record_timing(kCompileTime, duration);

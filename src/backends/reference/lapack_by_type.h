@@ -1,7 +1,10 @@
 // LAPACK by element type: Lapack<T>::gesv and so on.
 #pragma once
 
+#include "backends/reference/blas_memory.h"
+
 #include <complex>
+#include <new>
 
 // LAPACKE's declarations shall take std::complex.
 #define LAPACK_COMPLEX_CUSTOM
@@ -10,6 +13,16 @@
 #include <lapacke.h>
 
 namespace lento::reference {
+
+/// Calls a function of LAPACKE and returns what it returns. Throws std::bad_alloc when there was no memory, which
+/// LAPACKE says by a number that looks like a failure of the method.
+template <class Function, class... Arguments>
+lapack_int call_lapack(Function function, Arguments... arguments) {
+  const BlasCall call;
+  const lapack_int info = function(arguments...);
+  if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw std::bad_alloc();
+  return info;
+}
 
 /// potrf Cholesky, getrf LU, gesv solve, geqrf and generate_q for QR, gesdd singular values, heevd Hermitian and geev
 /// general eigenvalues. Those that end in _work take nan in the right-hand side.

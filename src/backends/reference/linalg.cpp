@@ -129,7 +129,7 @@ void cholesky_factor(const Array& out, const Array& x) {
       T* factor = out.as<T>() + matrix * shape.size();
       clear_upper(factor, shape.rows);
       require_finite(factor, shape, matrix);
-      const lapack_int info = Lapack<T>::potrf(LAPACK_ROW_MAJOR, 'L', shape.n(), factor, shape.n());
+      const lapack_int info = call_lapack(Lapack<T>::potrf, LAPACK_ROW_MAJOR, 'L', shape.n(), factor, shape.n());
       if (info != 0) {
         fail<LinAlgError>("the matrix is not positive definite: its leading minor of order {} is not positive{}", info,
                           which(shape, matrix));
@@ -158,7 +158,7 @@ void qr_factor(const Array& q, const Array& r, const Array& x, const QrFactorAtt
         continue;
       }
       std::copy_n(from, shape.size(), work.data());
-      Lapack<T>::geqrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), work.data(), shape.n(), reflectors.data());
+      call_lapack(Lapack<T>::geqrf, LAPACK_ROW_MAJOR, shape.m(), shape.n(), work.data(), shape.n(), reflectors.data());
       // r is on and above the diagonal of what geqrf leaves, the reflectors that make q are below it.
       for (std::int64_t i = 0; i < r_shape.rows; ++i) {
         for (std::int64_t j = 0; j < r_shape.columns; ++j)
@@ -168,8 +168,8 @@ void qr_factor(const Array& q, const Array& r, const Array& x, const QrFactorAtt
         for (std::int64_t j = 0; j < q_shape.columns; ++j)
           to_q[i * q_shape.columns + j] = j < rank ? work[static_cast<std::size_t>(i * shape.columns + j)] : T{};
       }
-      Lapack<T>::generate_q(LAPACK_ROW_MAJOR, q_shape.m(), q_shape.n(), static_cast<lapack_int>(rank), to_q,
-                            q_shape.n(), reflectors.data());
+      call_lapack(Lapack<T>::generate_q, LAPACK_ROW_MAJOR, q_shape.m(), q_shape.n(), static_cast<lapack_int>(rank),
+                  to_q, q_shape.n(), reflectors.data());
     }
   });
 }
@@ -191,9 +191,9 @@ void svd_factor(const Array& u, const Array& s, const Array& vh, const Array& x,
       }
       require_finite(from, shape, matrix);
       work.read(from);
-      const lapack_int info = Lapack<T>::gesdd(LAPACK_COL_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(),
-                                               work.data(), work.stride(), s.as<RealOf<T>>() + matrix * rank,
-                                               left.data(), left.stride(), right.data(), right.stride());
+      const lapack_int info = call_lapack(
+          Lapack<T>::gesdd, LAPACK_COL_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(), work.data(),
+          work.stride(), s.as<RealOf<T>>() + matrix * rank, left.data(), left.stride(), right.data(), right.stride());
       if (info != 0) fail<LinAlgError>("the singular values did not converge{}", which(shape, matrix));
       left.write(to_u);
       right.write(to_vh);
@@ -209,8 +209,8 @@ void eigh_factor(const Array& w, const Array& v, const Array& x) {
       T* vectors = v.as<T>() + matrix * shape.size();
       clear_upper(vectors, shape.rows);
       require_finite(vectors, shape, matrix);
-      const lapack_int info = Lapack<T>::heevd(LAPACK_ROW_MAJOR, 'V', 'L', shape.n(), vectors, shape.n(),
-                                               w.as<RealOf<T>>() + matrix * shape.rows);
+      const lapack_int info = call_lapack(Lapack<T>::heevd, LAPACK_ROW_MAJOR, 'V', 'L', shape.n(), vectors, shape.n(),
+                                          w.as<RealOf<T>>() + matrix * shape.rows);
       if (info != 0) fail<LinAlgError>("the eigenvalues did not converge{}", which(shape, matrix));
     }
   });
@@ -232,11 +232,11 @@ void eig_factor(const Array& w, const Array& v, const Array& x) {
       std::copy_n(from, shape.size(), work.data());
       lapack_int info = 0;
       if constexpr (std::same_as<T, Result>) {
-        info = Lapack<T>::geev(LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), to_w, nullptr, shape.n(),
-                               to_v, shape.n());
+        info = call_lapack(Lapack<T>::geev, LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), to_w,
+                           nullptr, shape.n(), to_v, shape.n());
       } else {
-        info = Lapack<T>::geev(LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), real.data(), imag.data(),
-                               nullptr, shape.n(), vectors.data(), shape.n());
+        info = call_lapack(Lapack<T>::geev, LAPACK_ROW_MAJOR, 'N', 'V', shape.n(), work.data(), shape.n(), real.data(),
+                           imag.data(), nullptr, shape.n(), vectors.data(), shape.n());
         // A pair of conjugate eigenvalues has its vectors' real parts in one column and the imaginary parts in the
         // next.
         for (std::int64_t j = 0; j < n; ++j) {
@@ -269,7 +269,7 @@ void lu_factor(const Array& lu, const Array& pivots, const Array& x) {
         continue;
       }
       // A positive return value says that the matrix is singular, which the diagonal shows as well.
-      Lapack<T>::getrf(LAPACK_ROW_MAJOR, shape.m(), shape.n(), factors, shape.n(), swaps);
+      call_lapack(Lapack<T>::getrf, LAPACK_ROW_MAJOR, shape.m(), shape.n(), factors, shape.n(), swaps);
       for (std::int64_t i = 0; i < rank; ++i) swaps[i] -= 1;  // LAPACK counts from 1
     }
   });
@@ -288,8 +288,8 @@ void linear_solve(const Array& out, const Array& a, const Array& b) {
         fill_nan(solution, right.size());
         continue;
       }
-      const lapack_int info = Lapack<T>::gesv(LAPACK_ROW_MAJOR, shape.n(), right.n(), work.data(), shape.n(),
-                                              pivots.data(), solution, right.n());
+      const lapack_int info = call_lapack(Lapack<T>::gesv, LAPACK_ROW_MAJOR, shape.n(), right.n(), work.data(),
+                                          shape.n(), pivots.data(), solution, right.n());
       if (info != 0) fail<LinAlgError>("the matrix is singular{}", which(shape, matrix));
     }
   });

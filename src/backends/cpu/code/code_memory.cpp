@@ -54,7 +54,9 @@ std::byte* map_slab(std::size_t bytes) {
   ::madvise(at, bytes, MADV_NOHUGEPAGE);  // a page is touched, not half of the slab
   static_cast<volatile std::byte*>(at)[0] = std::byte{0};
   if (::mprotect(at, bytes, kRunnable) == 0) return static_cast<std::byte*>(at);
+  const int reason = errno;
   ::munmap(at, bytes);
+  errno = reason;
   return nullptr;
 }
 
@@ -98,8 +100,9 @@ struct Slabs {
 
 CodeMemory::CodeMemory(std::size_t bytes)
     : pages_(Lasting<Slabs>::get().take(std::max<std::size_t>((bytes + page_bytes() - 1) / page_bytes(), 1))) {
-  if (pages_.empty())
-    fail<BackendError>("cpu: no memory for {} bytes of code: {}", bytes, std::generic_category().message(errno));
+  if (!pages_.empty()) return;
+  if (errno == ENOMEM || errno == EAGAIN) fail<MemoryError>("cpu: no memory for {} bytes of code", bytes);
+  fail<BackendError>("cpu: no memory for {} bytes of code: {}", bytes, std::generic_category().message(errno));
 }
 
 CodeMemory::~CodeMemory() { Lasting<Slabs>::get().put(pages_); }
@@ -107,6 +110,7 @@ CodeMemory::~CodeMemory() { Lasting<Slabs>::get().put(pages_); }
 void CodeMemory::write(std::span<const std::byte> code) {
   const auto protect = [this](int access) {
     if (::mprotect(pages_.data(), pages_.size(), access) == 0) return;
+    if (errno == ENOMEM) fail<MemoryError>("cpu: no memory for code");
     fail<BackendError>("cpu: cannot change the protection of memory for code: {}",
                        std::generic_category().message(errno));
   };

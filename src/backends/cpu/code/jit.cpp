@@ -6,6 +6,7 @@
 #include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
+#include "base/address_space.h"
 #include "base/fail.h"
 #include "ir/op_elementwise.gen.h"
 
@@ -17,6 +18,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -29,6 +31,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory_resource>
+#include <new>
 #include <optional>
 
 namespace lento::cpu {
@@ -99,8 +102,12 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   return style;
 }
 
+constexpr std::size_t kRoomToCompile = std::size_t{32} << 20;
+
 const llvm::Target& target_of(Isa isa) {
   static const bool initialized = [] {
+    // LLVM ends the process when malloc fails; a program may go on without this step.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     return true;
@@ -363,6 +370,8 @@ void KernelCode::run_part(const KernelArguments& arguments, const KernelPart& pa
 }
 
 std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) {
+  // LLVM is not made to go on where there is no memory: what it needs for a large kernel is there before it begins.
+  require_address_space(kRoomToCompile);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);

@@ -1,13 +1,17 @@
 #include "backends/cpu/libraries/gemm.h"
 
 #include "backends/cpu/libraries/library_calls.h"
+#include "backends/reference/blas_memory.h"
+#include "base/address_space.h"
 #include "base/dispatch.h"
+#include "base/fail.h"
 
 #include <cblas.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <concepts>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -59,6 +63,7 @@ void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
 template <class T>
 void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
                std::int64_t ldc) {
+  const reference::BlasCall one_buffer;
   if (m == 1 || n == 1) return blas_gemv<T>(m, n, k, a, b, c, ldc);
   const auto call = [&](auto function, auto alpha, auto beta) {
     function(CblasRowMajor, transposition(a), transposition(b), static_cast<blasint>(m), static_cast<blasint>(n),
@@ -111,16 +116,25 @@ void plain(std::int64_t m, std::int64_t n, std::int64_t k, StridedMatrix a, Stri
   }
 }
 
+/// Throws when oneDNN could not multiply. Its arguments are right, so that memory for a packed operand was missing.
+void check_memory(dnnl_status_t status) {
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
+  if (status != dnnl_success) fail<BackendError>("oneDNN could not multiply: status {}", static_cast<int>(status));
+}
+
+constexpr std::size_t kRoomForCode = std::size_t{32} << 20;
+
 /// Lets oneDNN generate the code of its float32 product, which it does when each form is first used and destroys at
 /// exit.
 bool prepare_sgemm() {
+  require_address_space(kRoomForCode);  // it does not look whether there was memory for the code
   constexpr dnnl_dim_t kSize = 64;
   const std::vector<float> a(kSize * kSize), b(kSize * kSize);
   std::vector<float> c(kSize * kSize);
   for (const char transposed_a : {'N', 'T'}) {
     for (const char transposed_b : {'N', 'T'}) {
-      dnnl_sgemm(transposed_a, transposed_b, kSize, kSize, kSize, 1.0F, a.data(), kSize, b.data(), kSize, 0.0F,
-                 c.data(), kSize);
+      check_memory(dnnl_sgemm(transposed_a, transposed_b, kSize, kSize, kSize, 1.0F, a.data(), kSize, b.data(), kSize,
+                              0.0F, c.data(), kSize));
     }
   }
   wait_for_calls_at_exit();
@@ -135,8 +149,9 @@ void gemm(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, GemmOpera
     case DType::float32: {
       if (small || m == 1 || n == 1) return blas_gemm<float>(m, n, k, a, b, c, ldc);
       [[maybe_unused]] static const bool prepared = prepare_sgemm();
-      dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F, static_cast<const float*>(a.data),
-                 a.ld, static_cast<const float*>(b.data), b.ld, 0.0F, static_cast<float*>(c), ldc);
+      check_memory(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F,
+                              static_cast<const float*>(a.data), a.ld, static_cast<const float*>(b.data), b.ld, 0.0F,
+                              static_cast<float*>(c), ldc));
       return;
     }
     case DType::float64:

@@ -5,6 +5,7 @@
 #include "backends/cpu/libraries/library_calls.h"
 #include "backends/cpu/libraries/linalg_blocked.h"
 #include "backends/cpu/threads.h"
+#include "backends/reference/blas_memory.h"
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
@@ -128,6 +129,7 @@ class LinalgStep final : public LibraryStep {
   void run_reference(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
                      std::int64_t end) const {
     const OneThread one;
+    const reference::BlasCall call;
     std::deque<Shape> shapes;  // which arrays refer to
     const auto array = [&](const Meta& meta, std::byte* data) {
       const Shape& shape = shapes.emplace_back(shape_of_some(meta, end - begin));
@@ -143,6 +145,7 @@ class LinalgStep final : public LibraryStep {
   void solve_triangular(std::span<std::byte* const> operands, std::span<std::byte* const> results, std::int64_t begin,
                         std::int64_t end) const {
     const OneThread one;
+    const reference::BlasCall call;
     const TriangularSolveAttrs attrs = decode_triangular_solve(attrs_);
     const std::int64_t n = results_[0].shape[batch_axes_], k = results_[0].shape[batch_axes_ + 1];
     if (n == 0 || k == 0) return;

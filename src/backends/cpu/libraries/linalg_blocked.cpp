@@ -19,6 +19,7 @@ template <class Body>
 void for_each_tile(std::int64_t first, std::int64_t n, std::int64_t tile, Body body) {
   parallel_for((n - first + tile - 1) / tile, 1, [&](std::int64_t begin, std::int64_t end) {
     const OneThread one;
+    const reference::BlasCall call;
     for (std::int64_t t = begin; t < end; ++t) body(first + t * tile, std::min(first + (t + 1) * tile, n));
   });
 }
@@ -29,6 +30,7 @@ void for_each_pair(std::int64_t first, std::int64_t n, bool lower, Body body) {
   const std::int64_t tiles = (n - first + kTile - 1) / kTile;
   parallel_for(tiles * tiles, 1, [&](std::int64_t begin, std::int64_t end) {
     const OneThread one;
+    const reference::BlasCall call;
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t i = t / tiles, j = t % tiles;
       if (lower && j > i) continue;
@@ -47,8 +49,8 @@ std::int64_t cholesky_blocked(std::int64_t n, T* a) {
     T* corner = a + at * n + at;
     {
       const OneThread one;
-      const auto info = reference::Lapack<T>::potrf(LAPACK_ROW_MAJOR, 'L', static_cast<lapack_int>(width), corner,
-                                                    static_cast<lapack_int>(n));
+      const auto info = reference::call_lapack(reference::Lapack<T>::potrf, LAPACK_ROW_MAJOR, 'L',
+                                               static_cast<lapack_int>(width), corner, static_cast<lapack_int>(n));
       if (info != 0) return at + info;
     }
     for_each_tile(at + width, n, kTile / 2, [&](std::int64_t begin, std::int64_t end) {
@@ -70,9 +72,9 @@ std::int64_t lu_blocked(std::int64_t n, T* a, std::int32_t* pivots) {
     const std::int64_t width = std::min(kBlock, n - at);
     {
       const OneThread one;
-      const auto info =
-          reference::Lapack<T>::getrf(LAPACK_ROW_MAJOR, static_cast<lapack_int>(n - at), static_cast<lapack_int>(width),
-                                      a + at * n + at, static_cast<lapack_int>(n), pivots + at);
+      const auto info = reference::call_lapack(reference::Lapack<T>::getrf, LAPACK_ROW_MAJOR,
+                                               static_cast<lapack_int>(n - at), static_cast<lapack_int>(width),
+                                               a + at * n + at, static_cast<lapack_int>(n), pivots + at);
       if (info > 0 && singular == 0) singular = at + info;
     }
     for (std::int64_t i = at; i < at + width; ++i) pivots[i] += static_cast<std::int32_t>(at) - 1;  // from 1 on

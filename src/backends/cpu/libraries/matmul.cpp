@@ -6,11 +6,13 @@
 #include "backends/cpu/libraries/library_calls.h"
 #include "backends/cpu/threads.h"
 
+#include "backends/reference/blas_memory.h"
 #include "base/dispatch.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace lento::cpu {
 
@@ -254,6 +256,12 @@ void MatmulPlan::run_tile(const Tile& tile) const {
   }
 }
 
+bool MatmulPlan::calls_blas() const {
+  if (method_ == Method::small_gemm) return true;
+  return (method_ == Method::gemm || method_ == Method::converted) &&
+         (problem_.dtype == DType::float64 || is_complex(problem_.dtype));
+}
+
 void MatmulPlan::run_converted(const Tile& tile) const {
   const std::int64_t k = problem_.k;
   dispatch(problem_.dtype, [&]<class T>() {
@@ -295,6 +303,8 @@ void MatmulPlan::run(const void* a, const void* b, void* c) const {
   const std::int64_t tiles = tiles_m_ * tiles_n_;
   const auto some_tiles = [&](std::int64_t begin, std::int64_t end) {
     const OneThread one;
+    std::optional<reference::BlasCall> call;
+    if (calls_blas()) call.emplace();  // once for all tiles
     for (std::int64_t task = begin; task < end; ++task) {
       std::int64_t matrix = task / tiles;
       const std::int64_t tile = task % tiles;

@@ -73,6 +73,8 @@ class MatmulPlan {
   bool make_primitives();
   void run_tile(const Tile& tile) const;
   void run_converted(const Tile& tile) const;
+  /// True when all tiles are OpenBLAS's; false when none is, or one at the edge may be.
+  bool calls_blas() const;
 
   MatmulProblem problem_;
   Method method_ = Method::gemm;

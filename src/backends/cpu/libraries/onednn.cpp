@@ -4,6 +4,7 @@
 #include "backends/cpu/libraries/library_calls.h"
 #include "backends/cpu/libraries/transpose.h"
 #include "backends/cpu/processors.h"
+#include "base/address_space.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/fork.h"
@@ -16,6 +17,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -160,8 +162,10 @@ void execute(const dnnl::primitive& primitive, std::initializer_list<Argument> a
   std::size_t count = 0;
   for (const Argument& argument : arguments) list.at(count++) = {argument.number, argument.memory.get()};
   list.at(count++) = {DNNL_ARG_SCRATCHPAD, at_scratch.get()};
-  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream().get(), static_cast<int>(count), list.data()),
-                          "oneDNN could not run a primitive");
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), stream().get(), static_cast<int>(count), list.data());
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
+  dnnl::error::wrap_c_api(status, "oneDNN could not run a primitive");
 }
 
 class Matmul final : public MatmulPrimitive {
@@ -387,9 +391,13 @@ class Convolution final : public ConvolutionPrimitive {
   Reordered y_;
 };
 
+constexpr std::size_t kRoomForCode = std::size_t{32} << 20;
+
 /// Null when oneDNN refuses, or has only plain loops.
 template <class T, class... Args>
 std::shared_ptr<const T> make_fast(const Args&... args) {
+  // oneDNN does not look whether there was memory for the code it generates.
+  require_address_space(kRoomForCode);
   try {
     const OneThread one;
     auto made = std::make_shared<const T>(args...);

@@ -1,0 +1,18 @@
+// Memory of OpenBLAS: it maps a buffer of 128 MiB per call under way, keeps it, and tries for ever when there is no
+// room for one. Here that is std::bad_alloc.
+#pragma once
+
+namespace lento::reference {
+
+/// Around every call of BLAS or LAPACK: while it lives, OpenBLAS has a buffer for the calling thread. Where there is
+/// room for some buffers but not for one more, it waits until another call is done. May be nested.
+class BlasCall {
+ public:
+  /// Throws std::bad_alloc when there is no room for a single buffer.
+  BlasCall();
+  ~BlasCall();
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+};
+
+}  // namespace lento::reference
