@@ -18,7 +18,8 @@ using StepClosure = std::function<void(const std::vector<Tensor>&)>;
 
 /// Calls f(args) after the device's next step. The args are snapshots and are computed by that step. Synchronous
 /// closures run on the stepping thread, in the order added, before step() returns; asynchronous ones run in order on
-/// one worker thread a device. Reading an argument waits for it, computes nothing more and is not counted as a sync.
+/// one worker thread per device. Reading an argument waits for it, computes nothing more and is not counted as a sync.
+/// Throws ValueError when the function or an argument is empty.
 LENTO_API void add_step_closure(StepClosure f, std::vector<Tensor> args = {}, bool run_async = false,
                                 Device device = {});
 
@@ -32,7 +33,8 @@ LENTO_API void wait_closures();
 /// when that is not a whole number of at least 1.
 LENTO_API std::size_t max_async_closures();
 
-/// Thrown by the next step that hands over asynchronous closures after one has failed, with the original exception.
+/// Thrown by the next step that hands over asynchronous closures after one has failed. what() tells what the original
+/// exception says, cause() is that exception.
 class LENTO_API ClosureError : public BackendError {
  public:
   explicit ClosureError(std::exception_ptr cause);

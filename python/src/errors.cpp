@@ -4,6 +4,8 @@
 
 #include <lento/closures.h>
 
+#include "executor/closures.h"
+
 #include <array>
 #include <new>
 #include <string>
@@ -90,7 +92,7 @@ PyObject* set_exception() noexcept {
   } catch (const PythonError&) {
     return nullptr;  // Python's own error is set already
   } catch (const ClosureError& error) {
-    set_closure_error(error.what(), error.cause());
+    set_closure_error(kClosureRefused, error.cause());
   } catch (const Error& error) {
     PyErr_SetString(error.kind() == ErrorKind::linalg ? linalg_error_class() : exception_class(error.kind()),
                     error.what());

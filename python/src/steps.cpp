@@ -71,7 +71,9 @@ void call_on_worker(PyObject* function, PyObject* arguments) {
   const WorkerGil gil;
   if (!gil) return;
   const PyRef result(PyObject_CallObject(function, arguments));
-  if (!result) throw RaisedInClosure{share(take_exception().get())};
+  if (result) return;
+  closure_is_failing();  // while the GIL is held: no other Python code runs between the failure and this
+  throw RaisedInClosure{share(take_exception().get())};
 }
 
 /// `arguments` is what the function is called with, `tensors` the tensors in it; the Python side has made the

@@ -23,6 +23,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -40,15 +41,26 @@ std::atomic<std::int64_t> idle_milliseconds{3000};
 
 constinit thread_local int closure_depth = 0;
 
-void call(const PendingClosure& closure) {
-  struct Depth {
-    Depth() { ++closure_depth; }
-    ~Depth() { --closure_depth; }
-  } const depth;
-  count(kRun);
-  const TimedSection timed(kClosureTime);
-  closure.function(closure.args);
-}
+/// A closure's call, from its first line to its last.
+class Call {
+ public:
+  Call() { ++closure_depth; }
+  ~Call() { --closure_depth; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  void operator()(const PendingClosure& closure) const {
+    count(kRun);
+    closure.function(closure.args);
+  }
+
+ private:
+  TimedSection timed_{kClosureTime};
+};
+
+class AsyncQueue;
+/// The queue whose closure the calling thread runs, from its start until its failure, if any, is known.
+constinit thread_local AsyncQueue* calling_queue = nullptr;
 
 /// The asynchronous closures of one device: a bounded queue and a thread that comes and goes with the work.
 class AsyncQueue {
@@ -56,20 +68,26 @@ class AsyncQueue {
   /// Moves from `closure` only when it takes it.
   void submit(PendingClosure& closure) {
     const std::size_t limit = max_async_closures();
-    std::unique_lock lock(mutex_);
-    // A closure that submits must not wait for itself to end.
-    if (!on_worker()) wait_interruptibly(changed_, lock, [&] { return failure_ || queue_.size() < limit; });
-    if (failure_) {
+    std::exception_ptr cause;
+    {
+      std::unique_lock lock(mutex_);
+      // A closure that submits must not wait for itself to end.
+      if (!on_worker()) {
+        wait_interruptibly(changed_, lock, [&] { return failure_ || (!failing_ && queue_.size() < limit); });
+      }
+      if (!failure_) {
+        if (!has_worker_) {
+          std::thread([this] { work(); }).detach();  // waits for the lock; ends by itself when the next line fails
+          has_worker_ = true;
+        }
+        queue_.push_back(std::move(closure));
+        changed_.notify_all();
+        return;
+      }
       // The error is handed to one submitter; after that everything works again.
-      const std::exception_ptr cause = std::exchange(failure_, nullptr);
-      throw ClosureError(cause);
+      cause = std::exchange(failure_, nullptr);
     }
-    if (!has_worker_) {
-      std::thread([this] { work(); }).detach();  // waits for the lock; ends by itself when the next line fails
-      has_worker_ = true;
-    }
-    queue_.push_back(std::move(closure));
-    changed_.notify_all();
+    throw ClosureError(cause);
   }
 
   /// The next submitter hears of this failure, if of no other: the one that should have raised had something else to
@@ -95,17 +113,56 @@ class AsyncQueue {
     wait_interruptibly(changed_, lock, [this] { return queue_.empty() && !busy_; });
   }
 
+  /// For the end of the process. A closure that ends it cannot be waited for: what is queued behind it is dropped.
+  void finish() {
+    std::deque<PendingClosure> dropped;
+    std::unique_lock lock(mutex_);
+    if (on_worker()) {
+      count(kDropped, queue_.size());
+      dropped.swap(queue_);
+    } else {
+      changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+    }
+  }
+
+  /// See closure_is_failing(). On the worker.
+  void announce_failure() {
+    const std::lock_guard lock(mutex_);
+    failing_ = true;
+  }
+
  private:
   /// Needs the lock.
   bool on_worker() const { return worker_ == std::this_thread::get_id(); }
 
-  /// Lets go of what is queued without the lock: what closures captured may call anything when it goes.
-  void drop_queue(std::unique_lock<std::mutex>& lock) {
+  /// The first that anybody hears of a closure's failure, before anything that the closure held goes and before its
+  /// time is counted: whoever knows that it has failed and submits the next one is told so (clause C5).
+  void publish(std::exception_ptr failure) {
+    calling_queue = nullptr;
+    // Both go without the lock: what an exception or a closure holds may call anything when it goes.
+    std::exception_ptr older;
     std::deque<PendingClosure> dropped;
+    const std::lock_guard lock(mutex_);
+    count(kFailed);
+    count(kDropped, queue_.size());
     dropped.swap(queue_);
-    lock.unlock();
-    dropped.clear();
-    lock.lock();
+    older = std::exchange(failure_, std::move(failure));
+    failing_ = false;
+    changed_.notify_all();
+  }
+
+  /// False when the closure failed.
+  bool run(const PendingClosure& closure) {
+    const Call call;
+    calling_queue = this;
+    try {
+      call(closure);
+    } catch (...) {
+      publish(std::current_exception());
+      return false;
+    }
+    calling_queue = nullptr;
+    return true;
   }
 
   void work() {
@@ -117,25 +174,12 @@ class AsyncQueue {
       busy_ = true;
       changed_.notify_all();
       lock.unlock();
-      std::exception_ptr failure;
-      try {
-        call(closure);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      const bool failed = failure != nullptr;
+      const bool good = run(closure);
       closure = {};  // its tensors and captures go before anybody hears that it is done
       lock.lock();
-      if (failed) {
-        count(kFailed);
-        count(kDropped, queue_.size());
-        // Moved: whoever is the last to hold an exception destroys it, and must not do so with the lock.
-        failure_ = std::move(failure);
-        drop_queue(lock);
-      }
       busy_ = false;
       changed_.notify_all();
-      if (failed && queue_.empty()) break;
+      if (!good && queue_.empty()) break;
     }
     has_worker_ = false;
     worker_ = {};
@@ -144,8 +188,9 @@ class AsyncQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PendingClosure> queue_;
-  std::exception_ptr failure_;  // of the last closure that ran, until a submitter has heard of it
+  std::exception_ptr failure_;  // of the last closure that failed, until a submitter has heard of it
   std::thread::id worker_;
+  bool failing_ = false;  // a closure has failed, and failure_ follows
   bool busy_ = false;
   bool has_worker_ = false;
 };
@@ -160,27 +205,28 @@ using AllClosures = std::array<DeviceClosures, kMaxDevices>;
 
 std::atomic<bool> abandoned{false};
 
-void tell_at_the_end(const std::exception_ptr& failure) {
-  const auto print = [](const char* what) {
-    std::fprintf(stderr, "lento: an asynchronous step closure failed after the last step: %s\n", what);
-  };
+/// What an exception says.
+std::string text_of(const std::exception_ptr& exception) {
   try {
-    std::rethrow_exception(failure);
+    std::rethrow_exception(exception);
   } catch (const std::exception& error) {
-    print(error.what());
+    return error.what();
+  } catch (const std::string& text) {
+    return text;
+  } catch (const char* text) {
+    return text;
   } catch (...) {
-    print("with something that is no std::exception");
+    return "something that is no std::exception";
   }
 }
+
+/// Nothing may leave this: the process would abort instead of ending with its exit code.
+void end_closures() noexcept;
 
 AllClosures*& all_closures() {
   static AllClosures* all = [] {
     prepare_workers();  // closures wait for runs, also at the end of the process
-    at_process_end(EndStage::closures, [] {
-      if (abandoned.load()) return;
-      wait_closures();
-      for (const std::exception_ptr& failure : take_closure_failures()) tell_at_the_end(failure);
-    });
+    at_process_end(EndStage::closures, end_closures);
     // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
     pthread_atfork(nullptr, nullptr, [] { all_closures() = std::make_unique<AllClosures>().release(); });
     return new AllClosures;  // never destroyed: workers may outlive static destructors
@@ -190,10 +236,23 @@ AllClosures*& all_closures() {
 
 DeviceClosures& closures_of(std::uint8_t device) { return (*all_closures())[device]; }
 
+void end_closures() noexcept {
+  if (abandoned.load()) return;
+  try {
+    for (DeviceClosures& closures : *all_closures()) closures.async.finish();
+    for (const std::exception_ptr& failure : take_closure_failures()) {
+      std::fprintf(stderr, "lento: an asynchronous step closure failed after the last step: %s\n",
+                   text_of(failure).c_str());
+    }
+  } catch (...) {
+    std::fputs("lento: the step closures could not be ended\n", stderr);
+  }
+}
+
 }  // namespace
 
 ClosureError::ClosureError(std::exception_ptr cause)
-    : BackendError("Cannot run asynchronous closure due to previously raised exception"), cause_(std::move(cause)) {}
+    : BackendError(std::string(kClosureRefused) + ": " + text_of(cause)), cause_(std::move(cause)) {}
 
 std::size_t max_async_closures() {
   // The second is the name in programs that were written for PyTorch's lazy tensors.
@@ -211,6 +270,12 @@ std::size_t max_async_closures() {
 
 void add_step_closure(StepClosure f, std::vector<Tensor> args, bool run_async, Device device) {
   if (!f) fail<ValueError>("add_step_closure: the function is empty");
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    // Refused here: a step that cannot compute the argument of a closure keeps it, and so would every later one.
+    if (!args[i].defined()) {
+      fail<ValueError>("add_step_closure: argument {} is an empty tensor handle, default-constructed or moved from", i);
+    }
+  }
   DeviceClosures& closures = closures_of(device.id());
   const std::lock_guard lock(closures.mutex);
   closures.waiting.push_back({std::move(f), std::move(args), run_async});
@@ -257,6 +322,7 @@ void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
   std::erase_if(closures, [](const PendingClosure& closure) { return closure.run_async; });
   for (auto closure = closures.begin(); closure != closures.end(); ++closure) {
     try {
+      const Call call;
       call(*closure);
     } catch (...) {
       count(kDropped, static_cast<std::uint64_t>(closures.end() - closure - 1));
@@ -279,6 +345,10 @@ std::vector<std::exception_ptr> take_closure_failures() {
     if (std::exception_ptr failure = closures.async.take_failure()) failures.push_back(std::move(failure));
   }
   return failures;
+}
+
+void closure_is_failing() {
+  if (calling_queue != nullptr) calling_queue->announce_failure();
 }
 
 void abandon_closures() { abandoned.store(true); }

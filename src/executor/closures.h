@@ -24,6 +24,13 @@ void return_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 /// Hands the asynchronous ones over, then runs the synchronous ones on this thread.
 void run_closures(std::uint8_t device, std::vector<PendingClosure> closures);
 
+/// The message of clause C5, to which what() of a ClosureError adds what the cause says.
+inline constexpr const char* kClosureRefused = "Cannot run asynchronous closure due to previously raised exception";
+
+/// Called by an asynchronous closure that is about to throw and must give up a lock before it can, as Python closures
+/// the GIL: from here on submitters wait until it has thrown, and raise. Does nothing in other threads.
+LENTO_API void closure_is_failing();
+
 /// Failures of asynchronous closures that nobody has heard of, which are forgotten with this: for the end of a program,
 /// since there is no next one to hand over a closure.
 LENTO_API std::vector<std::exception_ptr> take_closure_failures();

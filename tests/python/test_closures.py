@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import collections
 import os
+import queue
+import sys
 import threading
 import traceback
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import lento
@@ -375,6 +377,67 @@ def test_c5_the_cause_may_be_any_exception() -> None:
     with pytest.raises(RuntimeError, match=REFUSED) as caught:
         lento.step()
     assert isinstance(caught.value.__cause__, KeyboardInterrupt)
+
+
+def refusals(failed: Callable[[], None], rounds: int = 2000) -> int:
+    """How often the next step raises, in rounds without a sleep or a drain; ``failed`` waits until somebody could know
+    that the closure ``boom`` of this round has failed."""
+    refused = 0
+    for _ in range(rounds):
+        lento.add_step_closure(boom, (), run_async=True)
+        lento.step()
+        failed()
+        lento.add_step_closure(pytest.fail, ("it ran after a failure",), run_async=True)
+        try:
+            lento.step()
+        except RuntimeError as error:
+            assert str(error) == REFUSED and isinstance(error.__cause__, Boom)
+            refused += 1
+    return refused
+
+
+@pytest.fixture
+def switch_interval() -> Iterator[Callable[[float], None]]:
+    before = sys.getswitchinterval()
+    yield sys.setswitchinterval
+    sys.setswitchinterval(before)
+
+
+def test_c5_the_next_submission_raises_once_the_frame_is_left(
+    switch_interval: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the interpreter does in between: threads take turns as often as they can."""
+    switch_interval(1e-6)
+    worker: list[int] = []
+
+    def recorded(*_: Any) -> None:
+        worker.append(threading.get_ident())
+        raise Boom
+
+    def failed() -> None:
+        while not worker:
+            pass
+        ident = worker.pop()
+        while ident in sys._current_frames():
+            pass
+
+    monkeypatch.setitem(globals(), "boom", recorded)
+    assert refusals(failed) == 2000
+
+
+def test_c5_the_next_submission_raises_once_the_closure_gives_up_the_gil(
+    switch_interval: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A closure whose last act tells another thread that it fails: that thread goes on when it gets the GIL."""
+    switch_interval(60)  # a thread keeps the GIL until it lets go by itself
+    failing: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def telling(*_: Any) -> None:
+        failing.put(None)
+        raise Boom
+
+    monkeypatch.setitem(globals(), "boom", telling)
+    assert refusals(failing.get) == 2000
 
 
 # --- C6 ---
