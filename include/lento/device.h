@@ -17,11 +17,8 @@ class LENTO_API Device {
   Device() = default;
   /// Parses "reference", "reference:0". Throws DeviceError naming the devices there are.
   explicit Device(std::string_view text);
-  static Device from_id(std::uint8_t id) {
-    Device device;
-    device.id_ = id;
-    return device;
-  }
+  /// The device with this id(). Throws DeviceError unless there is one.
+  static Device from_id(std::uint8_t id);
 
   std::uint8_t id() const { return id_; }
   /// "reference:0".
@@ -30,6 +27,8 @@ class LENTO_API Device {
   friend bool operator==(Device, Device) = default;
 
  private:
+  friend struct RegisteredDevice;
+
   std::uint8_t id_ = 0;
 };
 

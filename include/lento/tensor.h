@@ -251,17 +251,18 @@ LENTO_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 // --- tensors from host data: uploaded at once (counter transfer.h2d) ---
 
-/// Copies `size_of(dtype) * element_count(shape)` bytes.
+/// Copies `size_of(dtype) * element_count(shape)` bytes. Throws ValueError when `data` is null and there are some.
 LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {});
 
 /// A tensor whose `bytes` bytes `fill` writes, row-major: straight into the memory of a device with in_host_memory.
-/// Throws what it throws, and ValueError for bools other than 0 and 1.
+/// Throws what it throws, and ValueError for bools other than 0 and 1 and for an empty function.
 LENTO_API Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype,
                              const Shape& shape, Device device = {});
 
-/// A tensor on host memory of somebody else, which is neither copied nor written: row-major and aligned to its elements
-/// (ValueError). It must not change while the tensor, or work that reads it, lives; then `owner` is let go, on any
-/// thread and perhaps under locks: its deleter must call nothing of Lento. Needs a device with in_host_memory.
+/// A tensor on host memory of somebody else, which is neither copied nor written: row-major, aligned to its elements
+/// and not null where there are some (ValueError). It must not change while the tensor, or work that reads it, lives;
+/// then `owner` is let go, on any thread and perhaps under locks: its deleter must call nothing of Lento. Needs a
+/// device with in_host_memory.
 LENTO_API Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                              Device device = {});
 

@@ -183,6 +183,7 @@ std::vector<Tensor> RecomputedBackward::operator()(const std::vector<Tensor>& gi
 }
 
 std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
+  if (!function) fail<ValueError>("checkpoint: the function is empty");
   const auto draws = std::make_shared<std::vector<Draw>>();
   const auto first = [&](const std::vector<Tensor>& given) {
     RecordedDraws recorded;
@@ -212,6 +213,7 @@ void Differentiation::visit_functions(const std::function<void(const BackwardFun
 void Differentiation::forget() { log_->forget(); }
 
 Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
+  if (!function) fail<ValueError>("vjp: the function is empty");
   const auto differentiation = std::make_shared<Differentiation>();
   const std::vector<Tensor> followed = follow_all(*differentiation, inputs);
   std::vector<Tensor> outputs = function(followed);
@@ -222,6 +224,7 @@ Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
 }
 
 Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents) {
+  if (!function) fail<ValueError>("jvp: the function is empty");
   Differentiation differentiation;
   const std::vector<Tensor> followed = follow_all(differentiation, inputs);
   Jvp result;
@@ -233,6 +236,7 @@ Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const
 
 ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
                             const std::vector<Tensor>& inputs) {
+  if (!function) fail<ValueError>("grad: the function is empty");
   Differentiation differentiation;
   const std::vector<Tensor> followed = follow_all(differentiation, inputs);
   ValueAndGrad result;

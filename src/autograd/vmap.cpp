@@ -228,7 +228,7 @@ Tensor Batching::enter(const Tensor& x, std::int64_t axis) {
 
 void Batching::end() { log_->stop(); }
 
-bool Batching::depends(const Tensor& y) const { return log_->follows(y.state()); }
+bool Batching::depends(const Tensor& y) const { return log_->follows(&state_of(y)); }
 
 Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis) {
   if (!axis) {
@@ -246,6 +246,8 @@ Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis) {
 std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
                          const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis,
                          Randomness randomness) {
+  if (!function) fail<ValueError>("vmap: the function is empty");
+  for (const Tensor& x : inputs) (void)state_of(x);
   if (in_axes.size() != inputs.size()) fail<ValueError>("vmap: {} axes for {} inputs", in_axes.size(), inputs.size());
   std::optional<std::int64_t> size;
   for (std::size_t i = 0; i < inputs.size() && !size; ++i) {

@@ -23,6 +23,10 @@ Table& table() { return Lasting<Table>::get(); }
 std::uint8_t add_device(std::string name) {
   Table& devices = table();
   const std::lock_guard lock(devices.mutex);
+  if (devices.names.size() >= kMaxDevices) {
+    fail<DeviceError>("'{}' cannot be registered: there are {} devices already, and room for no more", name,
+                      kMaxDevices);
+  }
   devices.names.push_back(std::move(name));
   return static_cast<std::uint8_t>(devices.names.size() - 1);
 }
@@ -40,6 +44,16 @@ Device::Device(std::string_view text) {
   fail<DeviceError>("there is no device '{}'; the devices are: {}", text, fmt::join(devices.names, ", "));
 }
 
+Device Device::from_id(std::uint8_t id) {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  if (id >= devices.names.size()) {
+    fail<DeviceError>("there is no device with id {}; ids go from 0 to {}, the devices are: {}", id,
+                      devices.names.size() - 1, fmt::join(devices.names, ", "));
+  }
+  return RegisteredDevice::of(id);
+}
+
 std::string Device::to_string() const {
   Table& devices = table();
   const std::lock_guard lock(devices.mutex);
@@ -50,7 +64,7 @@ std::vector<Device> devices() {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   std::vector<Device> list;
-  for (std::size_t i = 0; i < all.names.size(); ++i) list.push_back(Device::from_id(static_cast<std::uint8_t>(i)));
+  for (std::size_t i = 0; i < all.names.size(); ++i) list.push_back(RegisteredDevice::of(static_cast<std::uint8_t>(i)));
   return list;
 }
 

@@ -43,6 +43,10 @@ std::size_t checked_bytes(DType dtype, const Shape& shape) {
   return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
+void require_memory(const void* data, std::size_t bytes, const Shape& shape) {
+  if (data == nullptr && bytes > 0) fail<ValueError>("the memory of a tensor of shape {} is a null pointer", shape);
+}
+
 std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors) {
   std::vector<TensorState*> states;
   for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
@@ -108,6 +112,7 @@ void wait(const std::vector<Device>& which) {
 
 Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device) {
   const std::size_t bytes = checked_bytes(dtype, shape);
+  require_memory(data, bytes, shape);
   if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) {
     std::vector<std::uint8_t> plain(bytes);
     const auto* first = static_cast<const std::uint8_t*>(data);
@@ -126,6 +131,7 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
 
 Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
                    Device device) {
+  if (!fill) fail<ValueError>("from_filler: the function is empty");
   const std::size_t bytes = checked_bytes(dtype, shape);
   const auto checked_fill = [&](void* data) {
     fill(data, bytes);
@@ -145,6 +151,7 @@ Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fil
 Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                    Device device) {
   const std::size_t bytes = checked_bytes(dtype, shape);
+  require_memory(data, bytes, shape);
   if (!in_host_memory(device))
     fail<DeviceError>("{} cannot use host memory; copy it with from_host", device.to_string());
   if (reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) != 0) {

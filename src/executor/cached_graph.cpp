@@ -3,6 +3,7 @@
 #include <lento/cache.h>
 #include <lento/eval.h>
 
+#include "base/devices.h"
 #include "base/fail.h"
 #include "base/format.h"
 #include "executor/evaluate.h"
@@ -97,7 +98,7 @@ std::vector<Tensor> compute(const Graph& graph, Device device, const std::vector
 std::vector<Tensor> run(std::uint64_t key, const std::vector<Tensor>& inputs, std::source_location site) {
   const CallScope scope("run", site);
   const PlanPtr plan = find_plan(key, inputs);
-  return compute(plan->graph, Device::from_id(plan->device), inputs, site);
+  return compute(plan->graph, RegisteredDevice::of(plan->device), inputs, site);
 }
 
 // --- capture ---
@@ -153,7 +154,7 @@ Captured capture(const std::vector<Tensor>& inputs, const std::vector<Tensor>& o
   for (const Tensor& output : outputs) pending.push_back(&state_of(output));
   const PendingGraph trace = pending_graph(pending);
   state->graph = trace.graph;
-  state->device = Device::from_id(trace.device);
+  state->device = RegisteredDevice::of(trace.device);
   if (!trace.graph.nodes.empty()) state->key = structure_hash(trace.graph, trace.device);
 
   const auto find_input = [&](const Value* value) -> std::optional<Origin> {

@@ -8,6 +8,7 @@
 #include "backend/background.h"
 #include "backend/disk_cache.h"
 #include "base/counters.h"
+#include "base/devices.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/timings.h"
@@ -72,7 +73,7 @@ void set_disk_limit(std::size_t bytes) {
 std::vector<PlanInfo> plans() {
   std::vector<PlanInfo> list;
   for (const PlanPtr& plan : plan_cache().plans(std::numeric_limits<std::size_t>::max())) {
-    list.push_back({plan->hash, Device::from_id(plan->device), plan->graph.nodes.size(), plan->graph.inputs.size(),
+    list.push_back({plan->hash, RegisteredDevice::of(plan->device), plan->graph.nodes.size(), plan->graph.inputs.size(),
                     plan->graph.outputs.size(), plan->program->kernels(), plan->program->code_bytes(),
                     plan->program->planned_peak(), plan->compile_seconds});
   }

@@ -6,6 +6,7 @@
 #include <lento/print.h>
 
 #include "base/dispatch.h"
+#include "base/fail.h"
 #include "base/format.h"
 #include "executor/float_text.h"
 
@@ -295,11 +296,16 @@ class RowWriter {
   std::string line_;
 };
 
+void require_elements(const void* data) {
+  if (data == nullptr) fail<ValueError>("the elements to print are a null pointer");
+}
+
 }  // namespace
 
 std::string format_array(const void* data, DType dtype, const Shape& shape, const PrintOptions& options) {
   const std::int64_t count = element_count(shape);
   if (count == 0) return "[]";
+  require_elements(data);
   Column column(data, dtype, shape.empty(), options);
   if (shape.empty()) {
     column.widen(0);
@@ -347,6 +353,7 @@ std::string format_array(const void* data, DType dtype, const Shape& shape, cons
 
 std::string array_str(const void* data, DType dtype, const Shape& shape, const PrintOptions& options) {
   if (!shape.empty()) return format_array(data, dtype, shape, options);
+  require_elements(data);
   Column column(data, dtype, true, options);
   column.widen(0);
   return column.scalar_text();

@@ -2,6 +2,7 @@
 
 #include <lento/device.h>
 
+#include "base/devices.h"
 #include "base/format.h"
 #include "executor/warn.h"
 
@@ -100,7 +101,7 @@ void save_graph(const SavedGraph& saved) {
   if (!now.own.empty()) {
     static std::atomic<std::uint64_t> number{0};
     (void)append(now.own, fmt::format("# {} of process {} on {}, key {:#x}\n{}\n", number.fetch_add(1), ::getpid(),
-                                      Device::from_id(saved.plan->device).to_string(), saved.plan->hash,
+                                      RegisteredDevice::of(saved.plan->device).to_string(), saved.plan->hash,
                                       to_string(saved.graph)));
   }
   if (!now.ltc.empty()) (void)append(now.ltc, ltc_text(saved, now.ltc_format));

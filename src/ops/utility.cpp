@@ -5,6 +5,9 @@
 
 namespace lento::composite {
 
+/// A value needs no copy. An empty handle is refused, as by every op.
+Tensor copy(const Tensor& x) { return converted(x, x.dtype()); }
+
 Tensor diff(const Tensor& x, std::int64_t n, std::int64_t axis, const std::optional<Tensor>& prepend,
             const std::optional<Tensor>& append) {
   if (n < 0) fail<ValueError>("the number of differences cannot be negative, got {}", n);

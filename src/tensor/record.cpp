@@ -2,6 +2,7 @@
 
 #include "base/called.h"
 #include "base/counters.h"
+#include "base/devices.h"
 #include "base/fail.h"
 #include "base/interrupt.h"
 #include "ir/op_counters.h"
@@ -51,8 +52,8 @@ std::uint8_t common_device(std::span<const RecordOperand> operands) {
     if (!operand.is_tensor()) continue;
     if (first == nullptr) first = &operand.state();
     if (first->device != operand.state().device) {
-      fail<DeviceError>("operands are on different devices: {} and {}", Device::from_id(first->device).to_string(),
-                        Device::from_id(operand.state().device).to_string());
+      fail<DeviceError>("operands are on different devices: {} and {}", RegisteredDevice::of(first->device).to_string(),
+                        RegisteredDevice::of(operand.state().device).to_string());
     }
   }
   return first == nullptr ? std::uint8_t{0} : first->device;
@@ -183,7 +184,7 @@ Tensor record_on(Device device, Op op, const Meta& meta, std::span<const RecordO
 }
 
 Tensor record(Op op, const Meta& meta, std::span<const RecordOperand> operands, AttrsId attrs) {
-  return record_on(Device::from_id(common_device(operands)), op, meta, operands, attrs);
+  return record_on(RegisteredDevice::of(common_device(operands)), op, meta, operands, attrs);
 }
 
 std::vector<Tensor> record_multi(Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,

@@ -1,6 +1,7 @@
 #include "tensor/state.h"
 
 #include "base/counters.h"
+#include "base/devices.h"
 #include "base/fail.h"
 #include "ir/tape.h"
 #include "tensor/state_pool.h"
@@ -103,7 +104,7 @@ void Tensor::release(TensorState* state) noexcept { Ref<TensorState>::adopt(stat
 
 DType Tensor::dtype() const { return state_of(*this).dtype; }
 const Shape& Tensor::shape() const { return shape_of(state_of(*this).shape); }
-Device Tensor::device() const { return Device::from_id(state_of(*this).device); }
+Device Tensor::device() const { return RegisteredDevice::of(state_of(*this).device); }
 bool Tensor::is_pending() const { return state_of(*this).pending(); }
 std::uint64_t Tensor::id() const { return state_of(*this).id; }
 
