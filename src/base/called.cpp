@@ -2,13 +2,11 @@
 
 #include "base/fork.h"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <string>
 
 namespace lento {
 
@@ -23,37 +21,31 @@ struct Functions {
 };
 Functions& functions() { return Lasting<Functions>::get(); }
 
-ScopeId find_or_add(std::string_view function) {
-  Functions& all = functions();
-  const std::lock_guard lock(all.mutex);
-  if (const auto found = all.numbers.find(function); found != all.numbers.end()) return found->second;
-  if (all.names.size() == kMostFunctions) return 0;
-  const auto bits = static_cast<ScopeId>(all.names.size()) * kScopeLimit;
-  all.names.emplace_back(function);
-  all.numbers.emplace(function, bits);
-  return bits;
-}
-
-/// What a thread looked up last, by the address of the name: names of functions are literals nearly always.
-struct Latest {
-  const char* address = nullptr;
-  std::string_view name;  // interned, so that an address with another text in it is noticed
-  ScopeId bits = 0;
-};
-constinit thread_local std::array<Latest, 16> latest{};
-
 }  // namespace
 
-ScopeId call_bits(std::string_view function) {
-  Latest& entry = latest[(reinterpret_cast<std::uintptr_t>(function.data()) >> 3) % latest.size()];
-  if (entry.address == function.data() && entry.name == function) return entry.bits;
-  const ScopeId bits = find_or_add(function);
-  if (bits != 0) {
-    Functions& all = functions();
-    const std::lock_guard lock(all.mutex);
-    entry = {function.data(), all.names[bits / kScopeLimit], bits};
+constinit std::array<std::atomic<std::uint64_t>, 1024> recent_calls{};
+
+ScopeId look_up_call(std::string_view function) {
+  Functions& all = functions();
+  const std::lock_guard lock(all.mutex);
+  auto found = all.numbers.find(function);
+  if (found == all.numbers.end()) {
+    if (all.names.size() == kMostFunctions) return 0;
+    found = all.numbers.emplace(function, static_cast<ScopeId>(all.names.size())).first;
+    all.names.emplace_back(function);
   }
-  return bits;
+  const auto address = reinterpret_cast<std::uintptr_t>(function.data());
+  if (address >> 48 == 0) recent_call(address).store(address << 16 | found->second, std::memory_order_relaxed);
+  return found->second * kScopeLimit;
+}
+
+std::string named_as_called(const std::string& message, const Source& source) {
+  const std::string_view called = called_function(source);
+  const std::size_t colon = message.find(": ");
+  if (called.empty() || colon == 0 || colon == std::string::npos) return message;
+  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (!std::all_of(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(colon), is_name)) return message;
+  return std::string(called) + message.substr(colon);
 }
 
 std::string_view called_function(const Source& source) {

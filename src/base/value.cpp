@@ -1,5 +1,6 @@
 #include "base/value.h"
 
+#include "base/called.h"
 #include "base/interrupt.h"
 
 #include <pthread.h>
@@ -47,7 +48,8 @@ void Failure::destroy(Failure* failure) { std::unique_ptr<Failure>{failure}; }
 
 void Failure::raise() const {
   const std::string line = to_string(source);
-  Error::raise(kind, line.empty() ? message : message + ", at " + line);
+  const std::string text = named_as_called(message, source);
+  Error::raise(kind, line.empty() ? text : text + ", at " + line);
 }
 
 Ref<Completion> Completion::make() { return CompletionRef::adopt(std::make_unique<Completion>().release()); }

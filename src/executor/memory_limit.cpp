@@ -1,5 +1,6 @@
 #include "executor/memory_limit.h"
 
+#include "base/called.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "executor/run.h"
@@ -28,8 +29,10 @@ std::string largest_tensors(const Graph& graph, std::span<const Source> sources)
   for (std::size_t i = 0; i < named; ++i) {
     const Record& node = graph.nodes[order[i]];
     const std::string line = to_string(sources[order[i]]);
-    text += fmt::format("{}{} {}{} with {} bytes{}{}", text.empty() ? "" : ", ", info(node.op).name, node.dtype,
-                        shape_of(node.shape), byte_size(node), line.empty() ? "" : " at ", line);
+    const std::string_view called = called_function(sources[order[i]]);
+    text += fmt::format("{}{} {}{} with {} bytes{}{}", text.empty() ? "" : ", ",
+                        called.empty() ? info(node.op).name : called, node.dtype, shape_of(node.shape), byte_size(node),
+                        line.empty() ? "" : " at ", line);
   }
   return text;
 }

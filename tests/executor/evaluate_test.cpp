@@ -144,6 +144,22 @@ TEST(Evaluate, E3_AnUnnamedValueThatPendingRecordsNeedIsKeptToo) {
   EXPECT_THROW(wait(), IndexError);
 }
 
+TEST(Evaluate, E7_AFailureNamesTheFunctionThatWasCalled) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const auto message_of = [](const Tensor& bad) -> std::string {
+    try {
+      (void)bad.to_vector<float>();
+    } catch (const IndexError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(message_of(take(x, tensor({9}), 0)).starts_with("take: index 9 is out of range"));
+  EXPECT_TRUE(message_of(x[{tensor({9})}]).starts_with("getitem: index 9 is out of range"));
+  EXPECT_TRUE(message_of(prim::take_axis(x, tensor({9}), 0)).starts_with("take_axis: index 9 is out of range"));
+  while (first_failure() != "nothing failed") continue;
+}
+
 TEST(Evaluate, E7_OnlyDependentsOfAFailureArePoisoned) {
   const Tensor x = tensor({1.0F, 2.0F});
   const Tensor bad = take(x, tensor({9}), 0);

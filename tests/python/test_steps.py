@@ -242,6 +242,17 @@ def test_e3_an_evaluated_tensor_drops_its_graph() -> None:
     assert live() == 4000
 
 
+def test_e3_a_loop_of_steps_keeps_nothing_it_has_computed_from() -> None:
+    before = lento.memory("reference")["live"]
+    for _ in range(5):  # the first is compiled, the others are recognised
+        x = lento.asarray(np.ones(1000, np.float32), device="reference")
+        y = lento.exp(x) + 1
+        lento.step("reference", wait=True)
+    del x
+    assert lento.memory("reference")["live"] == before + 4000
+    assert y.shape == (1000,)
+
+
 # --- E5 ---
 
 
