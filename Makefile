@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build library package test-programs demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
-  lint format sanitize docs docs-tables install wheel test-wheel clean
+  lint format sanitize docs docs-charts docs-tables install wheel test-wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -79,6 +79,10 @@ sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of th
 docs: package ## build the site of the documentation, in build/docs/html (environment of its own)
 	@scripts/setup-docs
 	@scripts/docs $(BUILD)
+
+docs-charts: setup ## draw the plots of docs/performance.md anew, from its tables
+	@scripts/setup-docs
+	@.venv-docs/bin/python docs/site/charts.py
 
 docs-tables: library ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
 	@cp $(BUILD)/generated/docs/ops.md docs/ops.md

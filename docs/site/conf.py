@@ -27,12 +27,15 @@ html_theme = "furo"
 html_title = f"Lento {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["front.css"]
 html_theme_options = {"navigation_with_keys": True}
-pygments_style = "sphinx"
+pygments_style = "default"
 pygments_dark_style = "monokai"
 
 # Pages are written for readers of the repository too: links lead to files, anchors are those GitHub makes.
 myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]  # for the columns of the first page
 # pycon blocks of docs/ops.md and text blocks are shown as they are.
 highlight_language = "none"
 

@@ -43,24 +43,28 @@ def toctree(caption: str, pages: Iterable[str]) -> str:
 
 
 def index() -> str:
-    """docs/README.md, whose sections and tables are also the site's table of contents."""
+    """The first page, with the site's table of contents: the sections and tables of docs/README.md."""
     text = (ROOT / "docs" / "README.md").read_text()
     trees, listed = [], set()
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         pages = [page.removesuffix(".md") for page in re.findall(r"^\| \[.*?\]\((.*?)\)", section, flags=re.M)]
         if pages:
-            trees.append(toctree(section.splitlines()[0], pages))
+            trees.append(toctree(section.splitlines()[0], pages if trees else [*pages, CONTENTS]))
             listed.update(pages)
     trees.insert(-1, toctree("API", ["api/python", "api/cpp"]))  # users first, then internals
     missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - listed - {"README"}
     if missing:
         raise SystemExit(f"docs/README.md does not list {', '.join(sorted(missing))}")
-    # On the site a page has its title, and the first one an introduction.
-    text = re.sub(r"\[([\w-]+\.md)\]\(\1\)", r"[](\1)", text)
-    introduction = (ROOT / "README.md").read_text().split("\n\n")[1]
-    return text.replace("# Documentation\n", f"# Lento\n\n{introduction}\n", 1) + "\n" + "\n".join(trees)
+    return copied_page(ROOT / "docs" / "site" / "front.md") + "\n" + "\n".join(trees)
 
 
+def contents() -> str:
+    """docs/README.md. On the site a page is called by its title."""
+    text = re.sub(r"\[([\w-]+\.md)\]\(\1\)", r"[](\1)", (ROOT / "docs" / "README.md").read_text())
+    return text.replace("# Documentation\n", "# All pages\n", 1)
+
+
+CONTENTS = "contents"  # the page that docs/README.md becomes
 # Folders whose README.md is a page of the site too.
 FOLDERS = ("bench", "examples")
 
@@ -69,6 +73,8 @@ def copied_page(page: Path) -> str:
     """A page whose links lead to the site's pages; of a link to anything else in the repository its text is left."""
     pages = {path.resolve(): path.name for path in (ROOT / "docs").glob("*.md")}
     pages |= {ROOT / folder / "README.md": f"{folder}.md" for folder in FOLDERS}
+    pages |= {path.resolve(): f"images/{path.name}" for path in (ROOT / "docs" / "images").glob("*.svg")}
+    pages[ROOT / "docs" / "README.md"] = f"{CONTENTS}.md"
 
     def link(found: re.Match[str]) -> str:
         text, target, anchor = found[1], (page.parent / found[2]).resolve(), found[3] or ""
@@ -121,7 +127,10 @@ def main(generated: Path, out: Path) -> None:
             site.write(page.name, copied_page(page))
     for folder in FOLDERS:
         site.write(f"{folder}.md", "---\norphan: true\n---\n" + copied_page(ROOT / folder / "README.md"))
+    for image in sorted((ROOT / "docs" / "images").glob("*.svg")):
+        site.write(f"images/{image.name}", image.read_text())
     site.write("index.md", index())
+    site.write(f"{CONTENTS}.md", contents())
     for name, text in module_pages(modules(), (ROOT / "docs" / "ops.md").read_text()).items():
         site.write(name, text)
     cpp_pages(site, generated)

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve()
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FRONT = ROOT / "docs" / "site" / "front.md"  # the first page of the site
+PAGES = [ROOT / "README.md", FRONT, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def examples(page: Path, language: str) -> list[tuple[str, str]]:
@@ -75,7 +76,7 @@ def test_cpp_example_prints_what_the_page_says(code: str, expected: str, tmp_pat
 
 def test_the_table_of_contents_has_every_page() -> None:
     listed = re.findall(r"^\| \[([\w-]+\.md)\]\(\1\)", (ROOT / "docs" / "README.md").read_text(), flags=re.M)
-    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "README.md")
+    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md")
 
 
 @functools.cache
@@ -86,7 +87,7 @@ def known_anchors(page: Path) -> set[str]:
 
 
 def test_links_of_the_documentation_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in PAGES:
         broken = set()
         for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
             if "://" in target:

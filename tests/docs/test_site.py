@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "site"))
+import charts  # noqa: E402
 from doxygen_filter import filtered  # noqa: E402
 from python_reference import catalogue, module_pages, public_names  # noqa: E402
 
@@ -67,3 +68,32 @@ def test_methods_that_are_included_are_put_into_the_class(tmp_path: Path) -> Non
     assert (
         filtered("class T {\n#include <lento/methods.inc>\n};\n", tmp_path) == "class T {\n  int sum() const;\n\n};\n"
     )
+
+
+def test_the_plots_show_the_tables_of_the_page() -> None:
+    assert charts.stale() == [], "run make docs-charts"
+
+
+@pytest.mark.parametrize("name", charts.CHARTS)
+def test_every_plot_is_shown_and_says_when_and_where_it_was_measured(name: str) -> None:
+    assert f"(images/{name}.svg)" in (ROOT / "docs" / "performance.md").read_text()
+    drawn = (ROOT / "docs" / "images" / f"{name}.svg").read_text()
+    assert "AMD EPYC" in drawn
+    assert "16 November 2026" in drawn
+
+
+def test_a_plot_has_the_figures_of_its_table() -> None:
+    drawn = (ROOT / "docs" / "images" / "training.svg").read_text()
+    table = charts.tables("Training")[0]
+    assert [row[0] for row in table.rows] == ["MLP", "GPT", "convolutions"]
+    for row, *_ in table.rows:
+        for cell in table.cells(row, charts.PEERS):
+            assert f">{cell}</text>" in drawn
+    slower = [row[0] for row in charts.tables("Beside the peers")[0].rows if float(row[3]) < 1]
+    assert slower, "what is slower is shown, too"
+
+
+def test_plots_come_first_on_the_page_of_results() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text()
+    assert page.index("![") < page.index("\n|")
+    assert "learnt" not in page
