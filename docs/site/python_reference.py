@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -84,6 +85,10 @@ STUBS = stub_signatures()
 def entry(name: str, thing: Any) -> str:
     if type(thing).__name__ == "nb_func":  # has no signature that Python could ask for
         return f".. autofunction:: {name}{STUBS[thing.__name__]}\n"
+    if inspect.isfunction(thing) and typing.get_overloads(thing):
+        # One line that says it all, instead of one for each form of the arguments, which are for type checkers.
+        signature = str(inspect.signature(thing)).replace("'", "")  # annotations are strings
+        return f".. autofunction:: {name}{signature}\n"
     kind = "autoexception" if inspect.isclass(thing) and issubclass(thing, BaseException) else "autofunction"
     if kind == "autofunction" and inspect.isclass(thing):
         return f".. autoclass:: {name}\n   :members:\n"

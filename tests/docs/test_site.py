@@ -97,3 +97,11 @@ def test_plots_come_first_on_the_page_of_results() -> None:
     page = (ROOT / "docs" / "performance.md").read_text()
     assert page.index("![") < page.index("\n|")
     assert "learnt" not in page
+
+
+def test_a_function_with_several_forms_for_type_checkers_is_shown_in_one_line() -> None:
+    text = "\n".join(module_pages(MODULES, OPS).values())
+    expected = (
+        ".. autofunction:: lento.grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = "
+    )
+    assert text.count(expected + "False) -> Callable[..., Any]\n") == 1
