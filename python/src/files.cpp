@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include "arguments.h"
+#include "convert.h"
 #include "errors.h"
 #include "gil.h"
 
@@ -54,7 +55,12 @@ nb::object read_tensor(int file, std::int64_t offset, std::string_view dtype, co
   const auto element = dtype_from_name(dtype);
   if (!element) raise(PyExc_ValueError, "unknown dtype '%s'", std::string(dtype).c_str());
   Shape extents;
-  for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
+  for (const nb::handle extent : shape) {
+    const auto length = to_int(extent.ptr());
+    if (!length)
+      raise(PyExc_TypeError, "the shape of a tensor in a file has int, not %s", Py_TYPE(extent.ptr())->tp_name);
+    extents.push_back(*length);
+  }
   const auto fill = [&](void* data, std::size_t bytes) {
     read_all(file, offset, data, bytes);
     if (*element != DType::bool_) return;

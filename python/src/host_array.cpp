@@ -92,7 +92,9 @@ HostArray from_numpy(PyObject* object) {
   }
   HostArray array;
   const PyRef dtype = own(PyObject_GetAttrString(object, "dtype"));
-  array.dtype = to_dtype(dtype.get()).value();
+  const auto element = to_dtype(dtype.get());
+  if (!element) raise(PyExc_TypeError, "asarray(): %R is no dtype of an array", dtype.get());
+  array.dtype = *element;
   const PyRef interface = own(PyObject_GetAttrString(object, "__array_interface__"));
   // A subclass may say what it likes, and change the dict while it is asked.
   const auto entry = [&](const char* name) {

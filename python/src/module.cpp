@@ -113,7 +113,12 @@ class ReadBytes {
 nb::object rebuild(std::string_view dtype, const nb::tuple& shape, const nb::object& object) {
   const ReadBytes content(object.ptr());
   Shape extents;
-  for (const nb::handle extent : shape) extents.push_back(nb::cast<std::int64_t>(extent));
+  for (const nb::handle extent : shape) {
+    const auto length = to_int(extent.ptr());
+    if (!length)
+      raise(PyExc_TypeError, "the shape of a pickled tensor has int, not %s", Py_TYPE(extent.ptr())->tp_name);
+    extents.push_back(*length);
+  }
   const auto element = dtype_from_name(dtype);
   if (!element) raise(PyExc_ValueError, "unknown dtype '%s'", std::string(dtype).c_str());
   if (element_count(extents) * static_cast<std::int64_t>(size_of(*element)) !=

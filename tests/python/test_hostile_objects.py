@@ -387,3 +387,20 @@ def test_a_malformed_array_interface_is_refused(answer: Any) -> None:
     Interface.answer = answer
     with pytest.raises((TypeError, ValueError, OverflowError)):
         lento.asarray(np.ones(3).view(Interface))
+
+
+@pytest.mark.parametrize("answer", [3, None, "float99", np.dtype("O")])
+def test_an_array_with_no_dtype_is_refused(answer: Any) -> None:
+    class Lies(np.ndarray):
+        @property
+        def dtype(self) -> Any:
+            return answer
+
+    with pytest.raises(TypeError):
+        lento.asarray(np.ones(3).view(Lies))
+
+
+@pytest.mark.parametrize("shape", [("a",), (None,), (1.5,), ([],)])
+def test_a_pickled_shape_of_anything_but_ints_is_refused(shape: Any) -> None:
+    with pytest.raises(TypeError, match="has int, not"):
+        lento._core._rebuild("float32", shape, b"")
