@@ -104,11 +104,11 @@ print(failed)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are Linux's")
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("n", [48, 200])
-def test_e6_missing_memory_is_a_memory_error_soon(part: int, n: int) -> None:
+@pytest.mark.parametrize(("n", "rooms"), [(48, [1, 8, 40, 150]), (200, [20, 120, 300])], ids=["small", "large"])
+def test_e6_missing_memory_is_a_memory_error_soon(part: int, n: int, rooms: list[int]) -> None:
     chosen = {name: line for at, (name, line) in enumerate(CASES.items()) if at % 4 == part}
     # Less than a thread's stack, less than OpenBLAS's buffer, a bit more than it, two buffers.
-    source = PROGRAM.format(cases=chosen, n=n, deadline=60, rooms=[1, 8, 40, 120, 150, 300])
+    source = PROGRAM.format(cases=chosen, n=n, deadline=60, rooms=rooms)
     done = run_program(source, timeout=600, OMP_NUM_THREADS="2")
     assert (done.returncode, done.stdout.strip().splitlines()[-1:]) == (0, ["[]"]), done.stdout + done.stderr
 
