@@ -25,14 +25,20 @@ constexpr std::uint64_t kPrograms = 4'000;  // slower, and a test has 600 second
 #else
 constexpr std::uint64_t kPrograms = 20'000;
 #endif
+constexpr std::uint64_t kParts =
+    8;  // tests, which run side by side: programs wait for their threads more than they work
 
-// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_PROGRAMS: how many programs. LENTO_FUZZ_SECONDS: for how long instead,
-// with progress; 0 means until stopped.
-TEST(Programs, BehaveAsIfEveryOpRanAtOnce) {
+class RandomPrograms : public ::testing::TestWithParam<std::uint64_t> {};
+
+// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_PROGRAMS: how many programs in all. LENTO_FUZZ_SECONDS: for how long
+// instead, with progress; 0 means until stopped.
+TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) {
   const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
-  const std::uint64_t first = from_environment("LENTO_FUZZ_FIRST", 0);
+  const std::uint64_t all = from_environment("LENTO_FUZZ_PROGRAMS", kPrograms);
+  const std::uint64_t begin = GetParam() * all / kParts;
+  const std::uint64_t first = from_environment("LENTO_FUZZ_FIRST", 0) + begin;
   const std::uint64_t count =
-      looks_further ? std::numeric_limits<std::uint64_t>::max() : from_environment("LENTO_FUZZ_PROGRAMS", kPrograms);
+      looks_further ? std::numeric_limits<std::uint64_t>::max() : (GetParam() + 1) * all / kParts - begin;
   const auto seconds = static_cast<double>(from_environment("LENTO_FUZZ_SECONDS", 0));
   // A program that has run before finds its plans; some failures need that they are made.
   const Fails fails = [](const Program& program) {
@@ -60,6 +66,8 @@ TEST(Programs, BehaveAsIfEveryOpRanAtOnce) {
   }
   if (looks_further) std::cerr << "\n" << programs << " programs, no difference\n";
 }
+
+INSTANTIATE_TEST_SUITE_P(Part, RandomPrograms, ::testing::Range(std::uint64_t{0}, kParts));
 
 TEST(Programs, ReachEverythingTheyAreMeantToReach) {
   static constexpr const char* kCounters[] = {"plan.hit",      "plan.miss",     "donation",
