@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -34,7 +35,7 @@ class LENTO_API Differentiation {
 
   /// A tensor with the value of `x` that is followed, and with it what is computed from it. Throws DTypeError unless
   /// `x` is floating or complex.
-  Tensor follow(const Tensor& x);
+  Tensor follow(const Tensor& x, std::source_location site = std::source_location::current());
   /// Stops following. What was computed can be differentiated as often as wanted.
   void end();
 
@@ -42,10 +43,12 @@ class LENTO_API Differentiation {
   /// nothing depends on one. For complex tensors it is the gradient by the real part plus i times that by the imaginary
   /// part, of a real sum of conj(cotangent) * output (PyTorch's convention).
   std::vector<Tensor> pull_back(const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents,
-                                const std::vector<Tensor>& inputs) const;
+                                const std::vector<Tensor>& inputs,
+                                std::source_location site = std::source_location::current()) const;
   /// The change of each output when `inputs` (from follow()) change by `tangents`.
   std::vector<Tensor> push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                   const std::vector<Tensor>& tangents) const;
+                                   const std::vector<Tensor>& tangents,
+                                   std::source_location site = std::source_location::current()) const;
 
   /// For garbage collectors: calls `backward` and `recomputed` with each function of a custom_gradient and of a
   /// checkpoint that this holds a copy of.
@@ -60,7 +63,7 @@ class LENTO_API Differentiation {
 };
 
 /// `x` as a constant: derivatives do not pass.
-LENTO_API Tensor stop_gradient(const Tensor& x);
+LENTO_API Tensor stop_gradient(const Tensor& x, std::source_location site = std::source_location::current());
 
 /// Whether the calling thread is inside of a function that is being differentiated, and `x` is on the way of the
 /// derivative. What turns such a tensor into a plain number loses it.
@@ -68,17 +71,21 @@ LENTO_API bool is_differentiated(const Tensor& x);
 
 /// Calls `function`, whose derivative is to be `backward` instead of that of the ops it is made of.
 LENTO_API std::vector<Tensor> custom_gradient(const TensorFunction& function, const BackwardFunction& backward,
-                                              const std::vector<Tensor>& inputs);
+                                              const std::vector<Tensor>& inputs,
+                                              std::source_location site = std::source_location::current());
 /// Calls `function` without keeping what its derivative needs: that is computed again on the way back, with the same
 /// random numbers, whichever generators they came from.
-LENTO_API std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs);
+LENTO_API std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                                         std::source_location site = std::source_location::current());
 
 /// A function's outputs, and what turns their cotangents into those of its inputs.
 struct Vjp {
   std::vector<Tensor> outputs;
   std::function<std::vector<Tensor>(const std::vector<Tensor>& cotangents)> pull;
 };
-LENTO_API Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs);
+/// Errors of `pull` name this line.
+LENTO_API Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                  std::source_location site = std::source_location::current());
 
 /// A function's outputs, and their change when the inputs change by `tangents`.
 struct Jvp {
@@ -86,7 +93,7 @@ struct Jvp {
   std::vector<Tensor> tangents;
 };
 LENTO_API Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                  const std::vector<Tensor>& tangents);
+                  const std::vector<Tensor>& tangents, std::source_location site = std::source_location::current());
 
 /// A scalar and its gradients.
 struct ValueAndGrad {
@@ -95,19 +102,20 @@ struct ValueAndGrad {
 };
 /// `function` must give one real scalar.
 LENTO_API ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
-                                      const std::vector<Tensor>& inputs);
+                                      const std::vector<Tensor>& inputs,
+                                      std::source_location site = std::source_location::current());
 
 namespace detail {
 
 template <class F, class... Args>
-ValueAndGrad value_and_grad_of(const F& function, const Args&... args) {
+ValueAndGrad value_and_grad_of(const F& function, const std::source_location& site, const Args&... args) {
   return value_and_grad(
       [&](const std::vector<Tensor>& followed) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> Tensor {
           return function(followed[I]...);
         }(std::index_sequence_for<Args...>{});
       },
-      {args...});
+      {args...}, site);
 }
 
 }  // namespace detail
@@ -116,17 +124,19 @@ ValueAndGrad value_and_grad_of(const F& function, const Args&... args) {
 template <class F>
   requires(!std::is_same_v<std::decay_t<F>, std::function<Tensor(const std::vector<Tensor>&)>>)
 auto value_and_grad(F function) {
-  return [function = std::move(function)]<std::same_as<Tensor>... Args>(const Args&... args) {
-    return detail::value_and_grad_of(function, args...);
-  };
+  return
+      [function = std::move(function)]<std::same_as<Tensor>... Args>(const LocatedTensor& first, const Args&... rest) {
+        return detail::value_and_grad_of(function, first.site, first.tensor, rest...);
+      };
 }
 
 /// The gradient of a function of one tensor that gives a scalar: `grad(f)(x)`. Nests: `grad(grad(f))(x)`.
 template <class F>
 auto grad(F function) {
-  return [function = std::move(function)](const Tensor& x) {
-    return std::move(detail::value_and_grad_of(function, x).grads[0]);
-  };
+  return
+      [function = std::move(function)](const Tensor& x, std::source_location site = std::source_location::current()) {
+        return std::move(detail::value_and_grad_of(function, site, x).grads[0]);
+      };
 }
 
 }  // namespace lento

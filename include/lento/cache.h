@@ -16,7 +16,8 @@
 namespace lento {
 
 /// The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.
-LENTO_API std::uint64_t graph_key(const std::vector<Tensor>& tensors);
+LENTO_API std::uint64_t graph_key(const std::vector<Tensor>& tensors,
+                                  std::source_location site = std::source_location::current());
 
 namespace cache {
 

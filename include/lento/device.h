@@ -4,6 +4,7 @@
 #include <lento/export.h>
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,9 @@ class LENTO_API Device {
   /// The default device.
   Device() = default;
   /// Parses "reference", "reference:0". Throws DeviceError naming the devices there are.
-  explicit Device(std::string_view text);
+  explicit Device(std::string_view text, std::source_location site = std::source_location::current());
   /// The device with this id(). Throws DeviceError unless there is one.
-  static Device from_id(std::uint8_t id);
+  static Device from_id(std::uint8_t id, std::source_location site = std::source_location::current());
 
   std::uint8_t id() const { return id_; }
   /// "reference:0".

@@ -19,10 +19,14 @@ namespace lento {
 /// return before they are done. Throws when a plan cannot be made; nothing has changed then (clause E6). An op that
 /// fails while running is reported by reading what depends on it, and once by wait() (clause E7).
 LENTO_API void eval(const std::vector<Tensor>& tensors, std::source_location site = std::source_location::current());
+inline void eval(const Tensor& x, std::source_location site = std::source_location::current()) {
+  eval(std::vector<Tensor>{x}, site);
+}
+/// eval(x, y, z)
 template <class... Tensors>
   requires(std::same_as<Tensors, Tensor> && ...)
-void eval(const Tensor& first, const Tensors&... rest) {
-  eval(std::vector<Tensor>{first, rest...});
+void eval(const LocatedTensor& first, const Tensor& second, const Tensors&... rest) {
+  eval(std::vector<Tensor>{first.tensor, second, rest...}, first.site);
 }
 
 struct StepOptions {
@@ -38,7 +42,8 @@ LENTO_API void step(Device device = {}, StepOptions options = {},
 
 /// Blocks until everything launched on these devices (all of them by default) has run; throws a failure that no wait
 /// has reported before.
-LENTO_API void wait(const std::vector<Device>& devices = {});
+LENTO_API void wait(const std::vector<Device>& devices = {},
+                    std::source_location site = std::source_location::current());
 
 enum class DumpFormat : std::uint8_t {
   text,
@@ -47,7 +52,8 @@ enum class DumpFormat : std::uint8_t {
   backend,  // what the backend makes of it; compiles, but runs nothing
 };
 /// The pending graph of these tensors (clause M2). A tensor that is ready appears as nothing to do.
-LENTO_API std::string dump(const std::vector<Tensor>& tensors, DumpFormat format = DumpFormat::text);
+LENTO_API std::string dump(const std::vector<Tensor>& tensors, DumpFormat format = DumpFormat::text,
+                           std::source_location site = std::source_location::current());
 
 /// Names the ops recorded while it lives: `Scope layer("layer1");`. Scopes nest: "model/layer1".
 class LENTO_API Scope {
@@ -95,7 +101,7 @@ struct Options {
 };
 LENTO_API Options options();
 /// Throws ValueError for values that make no sense.
-LENTO_API void set_options(const Options& options);
+LENTO_API void set_options(const Options& options, std::source_location site = std::source_location::current());
 
 enum class WarningKind : std::uint8_t {
   sync,   // a read forced an evaluation, or waited for one (SyncMode::warn)

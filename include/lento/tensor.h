@@ -93,7 +93,7 @@ class LENTO_API Tensor {
   /// The same without a type.
   const void* data_pointer(std::source_location site = std::source_location::current()) const;
   /// As NumPy prints it.
-  std::string to_string() const;
+  std::string to_string(std::source_location site = std::source_location::current()) const;
 
   // --- a new value for this handle (shape and dtype stay); a temporary would lose it, so that does not compile ---
 
@@ -196,18 +196,23 @@ class LENTO_API Subscript {
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
     return part(site).to_vector<T>(site);
   }
-  std::string to_string() const { return part().to_string(); }
+  std::string to_string(std::source_location site = std::source_location::current()) const {
+    return part(site).to_string(site);
+  }
   /// A part of the part is a value: `x[{0}][{1}] = 3` does not compile, `x[{0, 1}] = 3` does.
   Tensor operator[](IndexList&& index) const { return part()[std::move(index)]; }
   Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                std::int64_t step = 1, std::source_location site = std::source_location::current()) const {
     return part(site).slice(axis, start, stop, step, site);
   }
+#ifndef LENTO_WITHOUT_METHODS
 #include <lento/tensor_methods.gen.inc>
+#endif
 
  private:
   friend class IndexList;
   friend class Operand;
+  friend class Printed;
   using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
   /// Recorded when it is first asked for.
@@ -222,6 +227,14 @@ class LENTO_API Subscript {
   Tensor before_;                 // the target when this was made, until the part is recorded or given up
   mutable Tensor part_;           // empty until the part is read
   std::exception_ptr failure_{};  // why there is no part, for whoever reads it
+};
+
+/// The first argument of functions of any number of tensors, which have no place for the caller's line behind them.
+struct LocatedTensor {
+  LocatedTensor(const Tensor& x, std::source_location line = std::source_location::current()) : tensor(x), site(line) {}
+
+  const Tensor& tensor;
+  std::source_location site;
 };
 
 inline Operand::Operand(const Subscript& part, const std::source_location& site) : Operand(part.part(site), site) {}
@@ -247,24 +260,41 @@ LENTO_API Tensor operator>=(const Operand& a, const Operand& b);
 LENTO_API Tensor operator-(const Tensor& x);
 LENTO_API Tensor operator~(const Tensor& x);
 LENTO_API Tensor operator!(const Tensor& x);
-LENTO_API std::ostream& operator<<(std::ostream& out, const Tensor& x);
+
+/// What `out << x` takes: a tensor, or a part of one, and the line that prints it.
+class Printed {
+ public:
+  Printed(const Tensor& x, std::source_location site = std::source_location::current()) : tensor_(x), site_(site) {}
+  Printed(const Subscript& part, std::source_location site = std::source_location::current())
+      : tensor_(part.part(site)), site_(site) {}
+
+  const Tensor& tensor() const { return tensor_; }
+  const std::source_location& site() const { return site_; }
+
+ private:
+  const Tensor& tensor_;
+  std::source_location site_;
+};
+LENTO_API std::ostream& operator<<(std::ostream& out, const Printed& x);
 
 // --- tensors from host data: uploaded at once (counter transfer.h2d) ---
 
 /// Copies `size_of(dtype) * element_count(shape)` bytes. Throws ValueError when `data` is null and there are some.
-LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {});
+LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {},
+                           std::source_location site = std::source_location::current());
 
 /// A tensor whose `bytes` bytes `fill` writes, row-major: straight into the memory of a device with in_host_memory.
 /// Throws what it throws, and ValueError for bools other than 0 and 1 and for an empty function.
 LENTO_API Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype,
-                             const Shape& shape, Device device = {});
+                             const Shape& shape, Device device = {},
+                             std::source_location site = std::source_location::current());
 
 /// A tensor on host memory of somebody else, which is neither copied nor written: row-major, aligned to its elements
 /// and not null where there are some (ValueError). It must not change while the tensor, or work that reads it, lives;
 /// then `owner` is let go, on any thread and perhaps under locks: its deleter must call nothing of Lento. Needs a
 /// device with in_host_memory.
 LENTO_API Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
-                             Device device = {});
+                             Device device = {}, std::source_location site = std::source_location::current());
 
 /// The elements, for another library that reads them while a handle of this value is kept for it. Nothing of what Lento
 /// derives from them is kept from one step to the next any more, in case that library writes them after all.
@@ -276,51 +306,60 @@ LENTO_API bool in_host_memory(Device device);
 /// The tensor's value on another device; the tensor itself when it is there. Reads the value, so it waits for it.
 LENTO_API Tensor to_device(const Tensor& x, Device device, std::source_location site = std::source_location::current());
 
+namespace detail {
+/// Throws ShapeError with the line.
+[[noreturn]] LENTO_API void fail_to_fill(const std::string& what, const std::source_location& site);
+}  // namespace detail
+
 template <Element T>
-Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {}) {
+Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {},
+              std::source_location site = std::source_location::current()) {
   if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
-    throw ShapeError("tensor: " + std::to_string(values.size()) + " values do not fill the shape");
+    detail::fail_to_fill(std::to_string(values.size()) + " values do not fill the shape", site);
   }
-  return from_host(values.data(), dtype_of<T>(), shape, device);
+  return from_host(values.data(), dtype_of<T>(), shape, device, site);
 }
 template <Element T>
   requires(!std::same_as<T, bool>)
-Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = {}) {
-  return tensor(std::span<const T>(values), shape, device);
+Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = {},
+              std::source_location site = std::source_location::current()) {
+  return tensor(std::span<const T>(values), shape, device, site);
 }
 template <Element T>
   requires(!std::same_as<T, bool>)
-Tensor tensor(const std::vector<T>& values) {
-  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())});
+Tensor tensor(const std::vector<T>& values, std::source_location site = std::source_location::current()) {
+  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())}, {}, site);
 }
 /// tensor({1.0f, 2.0f}): one axis.
 template <Element T>
-Tensor tensor(std::initializer_list<T> values, Device device = {}) {
+Tensor tensor(std::initializer_list<T> values, Device device = {},
+              std::source_location site = std::source_location::current()) {
   return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())},
-                device);
+                device, site);
 }
 /// tensor({{1, 2}, {3, 4}}): two axes; rows must be equally long.
 template <Element T>
-Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device device = {}) {
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device device = {},
+              std::source_location site = std::source_location::current()) {
   std::vector<T> values;
   const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
   for (const auto& row : rows) {
-    if (row.size() != width) throw ShapeError("tensor: rows have different lengths");
+    if (row.size() != width) detail::fail_to_fill("rows have different lengths", site);
     values.insert(values.end(), row.begin(), row.end());
   }
   // std::vector<bool> has no contiguous storage.
   const Shape shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(width)};
   if constexpr (std::same_as<T, bool>) {
     const std::vector<char> bytes(values.begin(), values.end());
-    return from_host(bytes.data(), DType::bool_, shape, device);
+    return from_host(bytes.data(), DType::bool_, shape, device, site);
   } else {
-    return tensor(std::span<const T>(values), shape, device);
+    return tensor(std::span<const T>(values), shape, device, site);
   }
 }
 /// A zero-dimensional tensor.
 template <Element T>
-Tensor scalar_tensor(T value, Device device = {}) {
-  return from_host(&value, dtype_of<T>(), Shape{}, device);
+Tensor scalar_tensor(T value, Device device = {}, std::source_location site = std::source_location::current()) {
+  return from_host(&value, dtype_of<T>(), Shape{}, device, site);
 }
 
 }  // namespace lento

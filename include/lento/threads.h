@@ -3,6 +3,8 @@
 
 #include <lento/export.h>
 
+#include <source_location>
+
 namespace lento {
 
 /// The calling thread included. At first OMP_NUM_THREADS when that is a number, else what the process may use: its
@@ -10,6 +12,6 @@ namespace lento {
 LENTO_API int num_threads();
 
 /// From the next computation on; throws ValueError for less than 1.
-LENTO_API void set_num_threads(int count);
+LENTO_API void set_num_threads(int count, std::source_location site = std::source_location::current());
 
 }  // namespace lento

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <vector>
 
 namespace lento {
@@ -24,21 +25,23 @@ enum class Randomness : std::uint8_t {
 class LENTO_API Batching {
  public:
   /// `size` examples. Throws ValueError unless there is at least one.
-  explicit Batching(std::int64_t size, Randomness randomness = Randomness::error);
+  explicit Batching(std::int64_t size, Randomness randomness = Randomness::error,
+                    std::source_location site = std::source_location::current());
   ~Batching();
   Batching(const Batching&) = delete;
   Batching& operator=(const Batching&) = delete;
 
   /// One example along `axis` of `x`, which stands for all of them. Reading it, or what is computed from it, is a
   /// ValueError until end().
-  Tensor enter(const Tensor& x, std::int64_t axis);
+  Tensor enter(const Tensor& x, std::int64_t axis, std::source_location site = std::source_location::current());
   /// Stops following.
   void end();
   /// Whether a tensor was computed from an example.
   bool depends(const Tensor& y) const;
   /// The results of all examples for the result of one, along a new `axis`; nullopt is for what does not depend on the
   /// examples (else a ValueError), and gives it as it is.
-  Tensor leave(const Tensor& y, std::optional<std::int64_t> axis);
+  Tensor leave(const Tensor& y, std::optional<std::int64_t> axis,
+               std::source_location site = std::source_location::current());
 
  private:
   class Log;
@@ -49,6 +52,7 @@ class LENTO_API Batching {
 /// results get the axis `out_axis`.
 LENTO_API std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
                                    const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis = 0,
-                                   Randomness randomness = Randomness::error);
+                                   Randomness randomness = Randomness::error,
+                                   std::source_location site = std::source_location::current());
 
 }  // namespace lento

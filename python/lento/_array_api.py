@@ -8,6 +8,7 @@ from typing import Any
 from . import _core
 from ._core import Device, DType
 from ._dtypes import isdtype
+from ._fail import fail
 
 __array_api_version__ = "2025.12"
 
@@ -60,7 +61,7 @@ class NamespaceInfo:
         """The dtypes of the standard that are of this kind, by name; they are the same on all devices."""
         _known(device)
         if kind is not None and not isinstance(kind, str | tuple):
-            raise TypeError(f"dtypes(): kind must be str, a tuple of str or None, not {type(kind).__name__}")
+            raise fail(TypeError, f"dtypes(): kind must be str, a tuple of str or None, not {type(kind).__name__}")
         return {dtype.name: dtype for dtype in _STANDARD if kind is None or isdtype(dtype, kind)}
 
     def devices(self) -> tuple[Device, ...]:

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
-from . import _core, tree
+from . import _core, errors, tree
 from ._core import Tensor
 from ._core import stop_gradient as stop_gradient
+from ._fail import fail
 from ._module import HasForward, Module
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ def _check_arguments(caller: str, arguments: Sequence[Any], numbers: Sequence[in
             continue
         for leaf in [*filter(_could_be_followed, leaves), *(leaves if named else ())][:1]:
             if isinstance(leaf, Tensor):
-                raise TypeError(f"{caller}: argument {number} must be floating, not {leaf.dtype}")
-            raise TypeError(
+                raise fail(TypeError, f"{caller}: argument {number} must be floating, not {leaf.dtype}")
+            raise fail(
+                TypeError,
                 f"{caller}: argument {number} has no floating tensor, but a {type(leaf).__name__}; make it one with "
-                "lento.asarray"
+                "lento.asarray",
             )
 
 
@@ -89,10 +91,10 @@ def _argument_numbers(argnums: int | Sequence[int], count: int) -> tuple[int, ..
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for number in numbers:
         if not -count <= number < count:
-            raise ValueError(f"grad(): there is no argument {number}; the function was called with {count}")
+            raise fail(ValueError, f"grad(): there is no argument {number}; the function was called with {count}")
     positions = tuple(number % count for number in numbers)
     if len(set(positions)) != len(positions):
-        raise ValueError(f"grad(): argnums {tuple(numbers)} names an argument twice")
+        raise fail(ValueError, f"grad(): argnums {tuple(numbers)} names an argument twice")
     return positions
 
 
@@ -175,7 +177,9 @@ def value_and_grad(
             followed.differentiation.end()
         if has_aux and not (isinstance(result, tuple | list) and len(result) == 2):
             found = f"{len(result)} entries" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-            raise TypeError(f"grad(): with has_aux the function must give a pair of a scalar and anything, not {found}")
+            raise fail(
+                TypeError, f"grad(): with has_aux the function must give a pair of a scalar and anything, not {found}"
+            )
         value = result[0] if has_aux else result
         _check_scalar(value)
         gradients = followed.gradients([value])
@@ -186,12 +190,12 @@ def value_and_grad(
 
 def _check_scalar(value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise TypeError(f"grad(): the function must give a tensor, not {type(value).__name__}")
+        raise fail(TypeError, f"grad(): the function must give a tensor, not {type(value).__name__}")
     if value.size != 1:
-        raise ValueError(f"grad(): the function must give a scalar, not a tensor of shape {value.shape}")
+        raise fail(ValueError, f"grad(): the function must give a scalar, not a tensor of shape {value.shape}")
     if value.dtype.kind != "f":
         hint = "; take its real part or abs" if value.dtype.kind == "c" else ""
-        raise TypeError(f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
+        raise fail(TypeError, f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
 
 
 @overload
@@ -260,6 +264,13 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
     return gradient
 
 
+def _check_shapes(caller: str, what: str, whose: str, pairs: Sequence[tuple[Any, Any]]) -> None:
+    for i, (tensor, change) in enumerate(pairs):
+        if isinstance(change, Tensor) and change.shape != tensor.shape:
+            message = f"{caller}: {what} {i} has shape {change.shape}, its {whose} {tensor.shape}"
+            raise fail(errors.ShapeError, message)
+
+
 def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callable[[_R], tuple[Unpack[_Ts]]]]:
     """``f(*args)``, and a function from a cotangent of it to those of the arguments.
 
@@ -280,6 +291,7 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
     def pull(cotangents: Any) -> tuple[Any, ...]:
         given = tree.leaves_like(kept, cotangents, "vjp(): the cotangents")
         pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
+        _check_shapes("vjp()", "cotangent", "output", pairs)
         return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
 
     return result, pull
@@ -297,8 +309,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     """
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, list | tuple):
-            raise TypeError(
-                f"jvp(): {what} is a tuple or list with an entry for each argument, not {type(given).__name__}"
+            raise fail(
+                TypeError,
+                f"jvp(): {what} is a tuple or list with an entry for each argument, not {type(given).__name__}",
             )
     _check_arguments("jvp()", primals, range(len(primals)), named=False)
     followed = _Followed(list(primals))
@@ -307,6 +320,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     finally:
         followed.differentiation.end()
     given = tree.leaves_like(followed.arguments, list(tangents), "jvp(): the tangents")
+    _check_shapes("jvp()", "tangent", "input", [(followed.leaves[i], given[i]) for i in followed.where])
     outputs = tree.leaves(result)
     where = [i for i, leaf in enumerate(outputs) if _differentiable(leaf)]
     pushed = followed.differentiation.push_forward(
@@ -344,8 +358,9 @@ def custom_gradient(
             made = backward(inputs, outputs, cotangents)
             if isinstance(made, list | tuple):
                 return list(made)
-            raise TypeError(
-                f"custom_gradient(): backward gives a list with a cotangent for each input, not {type(made).__name__}"
+            raise fail(
+                TypeError,
+                f"custom_gradient(): backward gives a list with a cotangent for each input, not {type(made).__name__}",
             )
 
         outputs = _core._custom_gradient(flat, checked, args)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _core, tree
+from ._fail import fail
 
 
 def _snapshot(value: Any, tensors: list[_core.Tensor], inside: tuple[int, ...] = ()) -> Any:
@@ -20,7 +21,7 @@ def _snapshot(value: Any, tensors: list[_core.Tensor], inside: tuple[int, ...] =
     if not isinstance(value, tuple | list | dict):
         return value
     if id(value) in inside:
-        raise ValueError("add_step_closure(): argument 'args' has a container that contains itself")
+        raise fail(ValueError, "add_step_closure(): argument 'args' has a container that contains itself")
     inside = (*inside, id(value))
     before = len(tensors)
     items = [_snapshot(item, tensors, inside) for _, item in tree._named_children(value) or ()]
@@ -46,9 +47,9 @@ def add_step_closure(
         loss 4.0
     """
     if not callable(f):
-        raise TypeError(f"add_step_closure(): argument 'f' must be callable, not {type(f).__name__}")
+        raise fail(TypeError, f"add_step_closure(): argument 'f' must be callable, not {type(f).__name__}")
     if isinstance(args, _core.Tensor):
-        raise TypeError("add_step_closure(): argument 'args' must be a tuple; write args=(x,) for one tensor")
+        raise fail(TypeError, "add_step_closure(): argument 'args' must be a tuple; write args=(x,) for one tensor")
     tensors: list[_core.Tensor] = []
     arguments = tuple(_snapshot(item, tensors) for item in args)
     _core.add_step_closure(f, arguments, tensors, run_async, device)

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _core
 from ._core import DType, Tensor, as_dtype
+from ._fail import fail, names_errors, names_its_errors
 
 e = math.e
 pi = math.pi
@@ -30,6 +31,7 @@ def _dtype_of(argument: Any) -> DType:
     return argument.dtype if isinstance(argument, Tensor) else as_dtype(argument)
 
 
+@names_its_errors
 class finfo:
     """What a floating-point dtype can hold. For a complex dtype: of its parts.
 
@@ -42,7 +44,7 @@ class finfo:
         if dtype.kind == "c":
             dtype = _core.float32 if dtype is _core.complex64 else _core.float64
         if dtype.kind != "f":
-            raise TypeError(f"finfo(): {dtype} is not a floating-point dtype")
+            raise fail(TypeError, f"finfo(): {dtype} is not a floating-point dtype")
         self.dtype = dtype
         self.bits, self.eps, self.max, self.smallest_normal = _BITS[dtype.name]
         self.min = -self.max
@@ -52,6 +54,7 @@ class finfo:
         return f"finfo(min={self.min}, max={self.max}, eps={self.eps}, dtype={self.dtype})"
 
 
+@names_its_errors
 class iinfo:
     """What an integer dtype can hold.
 
@@ -62,7 +65,7 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         dtype = _dtype_of(type)
         if dtype.kind not in "iu":
-            raise TypeError(f"iinfo(): {dtype} is not an integer dtype")
+            raise fail(TypeError, f"iinfo(): {dtype} is not an integer dtype")
         self.dtype = dtype
         self.bits = 8 * dtype.itemsize
         self.min = -(2 ** (self.bits - 1)) if dtype.kind == "i" else 0
@@ -72,6 +75,7 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
+@names_errors
 def promote_types(type1: Any, type2: Any) -> DType:
     """The dtype that operands of these two dtypes are converted to.
 
@@ -89,6 +93,7 @@ def _weak_kind(number: Any) -> str:
     return "f" if isinstance(number, float) else "c"
 
 
+@names_errors
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype of an operation on these tensors, dtypes and numbers. Numbers are weak.
 
@@ -96,7 +101,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     lento.float16
     """
     if not arrays_and_dtypes:
-        raise ValueError("result_type(): at least one argument is needed")
+        raise fail(ValueError, "result_type(): at least one argument is needed")
     strong: DType | None = None
     weak = ""
     for argument in arrays_and_dtypes:
@@ -117,6 +122,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return _core.complex128 if strong is _core.float64 else _core.complex64
 
 
+@names_errors
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether every value of one dtype survives as the other: promotion of both gives ``to``.
 
@@ -138,6 +144,7 @@ _KINDS = {
 }
 
 
+@names_errors
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind: a kind's name ("integral"), a dtype, or a tuple of these.
 
@@ -150,10 +157,11 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and kind in _KINDS:
         return found.kind in _KINDS[kind]
     if isinstance(kind, str):
-        raise ValueError(f"isdtype(): unknown kind {kind!r}; there are {', '.join(map(repr, _KINDS))}")
+        raise fail(ValueError, f"isdtype(): unknown kind {kind!r}; there are {', '.join(map(repr, _KINDS))}")
     return found is as_dtype(kind)
 
 
+@names_errors
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that tensors of these shapes broadcast to.
 
@@ -165,7 +173,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     for row in rows:
         for axis, extent in enumerate(row, start=len(result) - len(row)):
             if extent != 1 and result[axis] not in (1, extent):
-                raise ValueError("broadcast_shapes(): shapes do not broadcast: " + ", ".join(map(str, rows)))
+                raise fail(ValueError, "broadcast_shapes(): shapes do not broadcast: " + ", ".join(map(str, rows)))
             result[axis] = extent if extent != 1 else result[axis]
     _core.check_shape(result)
     return tuple(result)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, TypeAlias, TypeVar
 
 from . import _core, _npy, errors
+from ._fail import fail, names_errors
 
 __all__ = ["load", "load_metadata", "save"]
 
@@ -42,8 +43,11 @@ _LONGEST_HEADER = 100_000_000
 _LONGEST_ENTRY = 4096
 
 
+@names_errors
 def save(
-    path: str | os.PathLike[str], tensors: Mapping[str, Any] | _core.Tensor, metadata: Mapping[str, str] | None = None
+    path: str | bytes | os.PathLike[str],
+    tensors: Mapping[str, Any] | _core.Tensor,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Writes tensors by name; dicts inside are written with dotted names.
 
@@ -56,26 +60,26 @@ def save(
         >>> lento.load(path)
         {'inner.b': tensor([0.], dtype=float32), 'w': tensor([1., 1.], dtype=float32)}
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     end = os.path.splitext(name)[1]
     if end == ".npy":
         if isinstance(tensors, Mapping):
-            raise TypeError("save(): a .npy file holds one tensor; use .npz or .safetensors for a dict")
+            raise fail(TypeError, "save(): a .npy file holds one tensor; use .npz or .safetensors for a dict")
         if metadata:
-            raise errors.ValueError("save(): only .safetensors files hold metadata")
+            raise fail(errors.ValueError, "save(): only .safetensors files hold metadata")
         tensor = _core.asarray(tensors)
         _npy.header("", tensor)
         with _replacing(name) as file:
             _npy.write(file, tensor)
         return
     if end not in (".safetensors", ".npz"):
-        raise errors.ValueError(f"save(): the path must end with .safetensors, .npz or .npy, not {name!r}")
+        raise fail(errors.ValueError, f"save(): the path must end with .safetensors, .npz or .npy, not {name!r}")
     if not isinstance(tensors, Mapping):
-        raise TypeError(f"save(): a {end} file holds a dict of tensors, not {type(tensors).__name__}")
+        raise fail(TypeError, f"save(): a {end} file holds a dict of tensors, not {type(tensors).__name__}")
     flat = dict(_flat("", tensors))
     if end == ".npz":
         if metadata:
-            raise errors.ValueError("save(): only .safetensors files hold metadata")
+            raise fail(errors.ValueError, "save(): only .safetensors files hold metadata")
         _npy.check(flat)
         _core.eval(list(flat.values()))
         with _replacing(name) as file:
@@ -84,19 +88,22 @@ def save(
     _save_safetensors(name, flat, metadata)
 
 
-def load(path: str | os.PathLike[str], prefix: str = "") -> Any:
+@names_errors
+def load(path: str | bytes | os.PathLike[str], prefix: str = "") -> Any:
     """The tensors of a file that :func:`save` or another program wrote, by name; of a ``.npy`` file the tensor.
 
     With a prefix only the names that begin with it, without it; there has to be one. Raises FileError for what is
     missing or malformed.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     end = os.path.splitext(name)[1]
     if end not in (".safetensors", ".npz", ".npy"):
-        raise errors.ValueError(f"load(): the path must end with .safetensors, .npz or .npy, not {name!r}")
+        raise fail(errors.ValueError, f"load(): the path must end with .safetensors, .npz or .npy, not {name!r}")
     if end == ".npy":
         if prefix:
-            raise errors.ValueError(f"load(): the tensor of a .npy file has no name that could begin with {prefix!r}")
+            raise fail(
+                errors.ValueError, f"load(): the tensor of a .npy file has no name that could begin with {prefix!r}"
+            )
         return _load_numpy(name, _npy.read)
     if end == ".safetensors":
         found, names = _load_safetensors(name, prefix)
@@ -104,7 +111,7 @@ def load(path: str | os.PathLike[str], prefix: str = "") -> Any:
         found, names = _load_numpy(name, lambda file: _npy.read_all(file, prefix))
     if prefix and not found:
         some = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        raise errors.ValueError(f"load(): {name}: no name begins with {prefix!r}; there are {some or 'none'}")
+        raise fail(errors.ValueError, f"load(): {name}: no name begins with {prefix!r}; there are {some or 'none'}")
     return found
 
 
@@ -118,12 +125,13 @@ def _load_numpy(name: str, read: Callable[[IO[bytes]], _Read]) -> _Read:
     except (ImportError, MemoryError):
         raise
     except OSError as error:
-        raise errors.FileError(f"load(): {name}: {error.strerror or error}") from error
+        raise fail(errors.FileError, f"load(): {name}: {error.strerror or error}") from error
     except Exception as error:  # NumPy, zipfile and zlib each have their own
-        raise errors.FileError(f"load(): {name}: {error}") from error
+        raise fail(errors.FileError, f"load(): {name}: {error}") from error
 
 
-def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+@names_errors
+def load_metadata(path: str | bytes | os.PathLike[str]) -> dict[str, str]:
     """The metadata of a ``.safetensors`` file: texts by name, as :func:`save` was given them. No tensor is read.
 
     >>> import os, tempfile
@@ -132,23 +140,29 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> lento.load_metadata(path)
     {'step': '12'}
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     if os.path.splitext(name)[1] != ".safetensors":
-        raise errors.ValueError(f"load_metadata(): only .safetensors files hold metadata, not {name!r}")
+        raise fail(errors.ValueError, f"load_metadata(): only .safetensors files hold metadata, not {name!r}")
     with _opened("load_metadata()", name) as file:
         return _read_header(file)[1]
+
+
+def _name_of(path: str | bytes | os.PathLike[str]) -> str:
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise fail(TypeError, f"the path must be str, bytes or os.PathLike, not {type(path).__name__}")
+    return os.fsdecode(path)
 
 
 def _flat(prefix: str, tensors: Mapping[str, Any]) -> Iterator[tuple[str, _core.Tensor]]:
     seen = set()
     for key, value in tensors.items():
         if not isinstance(key, str):
-            raise TypeError(f"save(): names are text, not {key!r}")
+            raise fail(TypeError, f"save(): names are text, not {key!r}")
         for name, tensor in (
             _flat(f"{prefix}{key}.", value) if isinstance(value, Mapping) else [(prefix + key, _core.asarray(value))]
         ):
             if name in seen:
-                raise errors.ValueError(f"save(): two tensors would be named {name!r}")
+                raise fail(errors.ValueError, f"save(): two tensors would be named {name!r}")
             seen.add(name)
             yield name, tensor
 
@@ -170,7 +184,7 @@ def _replacing(name: str) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and not isinstance(error, errors.FileError):
-            raise errors.FileError(f"save(): {name}: {error.strerror or error}") from error
+            raise fail(errors.FileError, f"save(): {name}: {error.strerror or error}") from error
         raise
 
 
@@ -184,26 +198,28 @@ def _save_safetensors(name: str, tensors: dict[str, _core.Tensor], metadata: Map
     if metadata is not None:
         for key, value in metadata.items():
             if not isinstance(key, str) or not isinstance(value, str):
-                raise TypeError(f"save(): metadata is text by text, not {key!r}: {value!r}")
+                raise fail(TypeError, f"save(): metadata is text by text, not {key!r}: {value!r}")
         header[_METADATA] = dict(metadata)
     # The widest first: everything is then aligned.
     ordered = sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0]))
     begin = 0
     for key, tensor in ordered:
         if key == _METADATA:
-            raise errors.ValueError(f"save(): no tensor may be named {_METADATA}")
+            raise fail(errors.ValueError, f"save(): no tensor may be named {_METADATA}")
         if tensor.dtype.name not in _NAMES:
-            raise errors.DTypeError(f"save(): {key}: a .safetensors file cannot hold {tensor.dtype}")
+            raise fail(errors.DTypeError, f"save(): {key}: a .safetensors file cannot hold {tensor.dtype}")
         end = begin + tensor.nbytes
         header[key] = {"dtype": _NAMES[tensor.dtype.name], "shape": list(tensor.shape), "data_offsets": [begin, end]}
         begin = end
     try:
         text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise errors.ValueError(f"save(): a name or metadata is no valid text: {error}") from None
+        raise fail(errors.ValueError, f"save(): a name or metadata is no valid text: {error}") from None
     text += b" " * (-len(text) % 8)
     if len(text) > _LONGEST_HEADER:
-        raise errors.ValueError(f"save(): the names need a header of {len(text)} bytes; {_LONGEST_HEADER} are allowed")
+        raise fail(
+            errors.ValueError, f"save(): the names need a header of {len(text)} bytes; {_LONGEST_HEADER} are allowed"
+        )
     _core.eval(list(tensors.values()))
     with _replacing(name) as file:
         file.write(struct.pack("<Q", len(text)) + text)
@@ -242,9 +258,9 @@ def _opened(caller: str, name: str) -> Iterator[IO[bytes]]:
         with open(name, "rb") as file:
             yield file
     except _Malformed as error:
-        raise errors.FileError(f"{caller}: {name}: {error}") from None
+        raise fail(errors.FileError, f"{caller}: {name}: {error}") from None
     except OSError as error:
-        raise errors.FileError(f"{caller}: {name}: {error.strerror or error}") from error
+        raise fail(errors.FileError, f"{caller}: {name}: {error.strerror or error}") from error
 
 
 _Entry: TypeAlias = tuple[str, tuple[int, ...], int, int]

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from . import _core, _nn, _random
 from ._core import DType, Generator, Tensor
+from ._fail import fail, names_its_errors
 from ._module import Buffer, Module
 from ._ops import ones, where, zeros
 
@@ -41,21 +42,24 @@ def uniform(shape: Sequence[int], bound: float, dtype: DTypeLike) -> Tensor:
 def check_parts(caller: str, what: str, count: int, parts: int, kind: str) -> None:
     """``count`` of something must come out even in ``parts``."""
     if parts < 1 or count % parts:
-        raise ValueError(f"{caller}(): {count} {what} in {parts} {kind} do not come out even")
+        raise fail(ValueError, f"{caller}(): {count} {what} in {parts} {kind} do not come out even")
 
 
 def check_sizes(caller: str, least: int = 1, **sizes: int) -> None:
     """Each of the settings must be ``least`` or more."""
     for name, size in sizes.items():
+        if not hasattr(size, "__index__"):
+            raise fail(TypeError, f"{caller}(): {name} is a whole number, not a {type(size).__name__}")
         if size < least:
-            raise ValueError(f"{caller}(): {name} is {size}, which is less than {least}")
+            raise fail(ValueError, f"{caller}(): {name} is {size}, which is less than {least}")
 
 
 def check_choice(caller: str, what: str, given: str, choices: Sequence[str]) -> None:
     if given not in choices:
-        raise ValueError(f"{caller}(): {what} is one of {', '.join(map(repr, choices))}, not {given!r}")
+        raise fail(ValueError, f"{caller}(): {what} is one of {', '.join(map(repr, choices))}, not {given!r}")
 
 
+@names_its_errors
 class Linear(Module):
     """``x @ weight.T + bias``, with ``weight`` of shape (out_features, in_features).
 
@@ -79,6 +83,7 @@ class Linear(Module):
         return f"{inputs}, {outputs}" + ("" if self.bias is not None else ", bias=False")
 
 
+@names_its_errors
 class _Conv(Module):
     axes = 0
     bias: Tensor | None
@@ -98,7 +103,7 @@ class _Conv(Module):
         caller = type(self).__name__
         kernel = (kernel_size,) * self.axes if isinstance(kernel_size, int) else tuple(kernel_size)
         if len(kernel) != self.axes:
-            raise ValueError(f"{caller}(): kernel_size {kernel} has {len(kernel)} numbers, not {self.axes}")
+            raise fail(ValueError, f"{caller}(): kernel_size {kernel} has {len(kernel)} numbers, not {self.axes}")
         check_sizes(caller, in_channels=in_channels, out_channels=out_channels, kernel_size=min(kernel))
         for channels in (in_channels, out_channels):
             check_parts(caller, "channels", channels, groups, "groups")
@@ -136,6 +141,7 @@ class Conv2d(_Conv):
         return _nn.conv2d(x, self.weight, self.bias, **self.settings)
 
 
+@names_its_errors
 class Embedding(Module):
     """The rows of ``weight`` at whole numbers; the row ``padding_idx`` begins as zeros and has no gradient.
 
@@ -150,7 +156,7 @@ class Embedding(Module):
         self.padding_idx = padding_idx
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError(f"Embedding(): padding_idx {padding_idx} is no row of {num_embeddings}")
+                raise fail(ValueError, f"Embedding(): padding_idx {padding_idx} is no row of {num_embeddings}")
             self.padding_idx = padding_idx % num_embeddings
             self.weight[padding_idx] = 0.0
 
@@ -164,6 +170,7 @@ class Embedding(Module):
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}"
 
 
+@names_its_errors
 class LayerNorm(Module):
     """Normalises over the last axes, then times ``weight`` plus ``bias``."""
 
@@ -190,6 +197,7 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}"
 
 
+@names_its_errors
 class RMSNorm(Module):
     """Divides by the root of the mean square over the last axes, then times ``weight``."""
 
@@ -213,6 +221,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}"
 
 
+@names_its_errors
 class BatchNorm(Module):
     """Normalises each channel (axis 1) over the batch and keeps running statistics, which ``eval()`` makes it use.
 
@@ -268,6 +277,7 @@ class BatchNorm2d(BatchNorm):
     """:class:`BatchNorm` by PyTorch's name."""
 
 
+@names_its_errors
 class GroupNorm(Module):
     """Normalises groups of channels (axis 1), then times ``weight`` plus ``bias``."""
 
@@ -290,12 +300,13 @@ class GroupNorm(Module):
         return f"{self.num_groups}, eps={self.eps}"
 
 
+@names_its_errors
 class Dropout(Module):
     """In training, zeroes each element with probability ``p`` and scales up the others; else nothing."""
 
     def __init__(self, p: float = 0.5, generator: Generator | None = None) -> None:
         if not 0 <= p <= 1:
-            raise ValueError(f"Dropout(): p is a probability, not {p}")
+            raise fail(ValueError, f"Dropout(): p is a probability, not {p}")
         self.p = p
         self.generator = generator
 
@@ -308,6 +319,7 @@ class Dropout(Module):
         return f"p={self.p}"
 
 
+@names_its_errors
 class Sequential(Module):
     """Modules, or functions of a tensor, one after the other; named "0", "1" and so on.
 
@@ -324,7 +336,9 @@ class Sequential(Module):
         for i, step in enumerate(steps):
             if not callable(step):
                 hint = "; steps are given one by one, as in Sequential(*steps)" if isinstance(step, Iterable) else ""
-                raise TypeError(f"Sequential(): step {i} is a {type(step).__name__}, which cannot be called{hint}")
+                raise fail(
+                    TypeError, f"Sequential(): step {i} is a {type(step).__name__}, which cannot be called{hint}"
+                )
             setattr(self, str(i), step)
 
     def _steps(self) -> list[Callable[..., Any]]:
@@ -367,6 +381,7 @@ class SiLU(Module):
         return _nn.silu(x)
 
 
+@names_its_errors
 class GELU(Module):
     """``gelu`` as a module."""
 

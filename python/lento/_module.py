@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from . import _core, errors, tree
+from ._fail import fail
 
 __all__ = ["Buffer", "Module"]
 
@@ -71,9 +72,10 @@ class Module:
                 held[...] = _core.stop_gradient(value)
                 return
         elif isinstance(vars(self).get(name), _core.Tensor) and not isinstance(value, _core.Tensor | None):
-            raise TypeError(
+            raise fail(
+                TypeError,
                 f"{type(self).__name__}.{name} is a tensor and would be one no longer; change its values with "
-                f".{name}[...] = …, or assign lento.asarray(…)"
+                f".{name}[...] = …, or assign lento.asarray(…)",
             )
         object.__setattr__(self, name, value)
 
@@ -103,7 +105,7 @@ class Module:
         seen = set()
         for name, tensor, trained in self._tensors():
             if name in seen:
-                raise ValueError(f"{type(self).__name__}: two tensors would be named {name!r}")
+                raise fail(ValueError, f"{type(self).__name__}: two tensors would be named {name!r}")
             seen.add(name)
             yield name, tensor, trained
 
@@ -143,7 +145,7 @@ class Module:
         """
         target = _core.as_dtype(dtype)
         if target.kind not in "fc":
-            raise errors.DTypeError(f"{type(self).__name__}.to(): weights need a floating dtype, not {target}")
+            raise fail(errors.DTypeError, f"{type(self).__name__}.to(): weights need a floating dtype, not {target}")
         # A complex weight stays complex: half of it would be lost.
         kinds = "fc" if target.kind == "c" else "f"
         new = {id(t): t.astype(target) for _, t, _ in self._tensors() if t.dtype.kind in kinds and t.dtype != target}
@@ -186,7 +188,7 @@ def load_into(
 ) -> tuple[list[str], list[str]]:
     """Copies the values of ``state`` into the tensors of the same names; all is checked before anything is changed."""
     if not isinstance(state, Mapping):
-        raise TypeError(f"{caller}: a state is a dict of tensors by name, not {type(state).__name__}")
+        raise fail(TypeError, f"{caller}: a state is a dict of tensors by name, not {type(state).__name__}")
     missing = [name for name in here if name not in state]
     unexpected = [name for name in state if name not in here]
     problems = []
@@ -211,7 +213,7 @@ def load_into(
         except Exception as error:  # asarray of anything may raise anything
             problems.append(f"{name} cannot be taken: {error}")
     if problems:
-        raise errors.ValueError(f"{caller}: {'; '.join(problems)}")
+        raise fail(errors.ValueError, f"{caller}: {'; '.join(problems)}")
     for name, value in values.items():
         if value is not here[name]:
             here[name][...] = value
@@ -282,7 +284,7 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
         return value
     if id(value) in made:
         if made[id(value)] is _BEING_MADE:
-            raise ValueError(f"a module has a {type(value).__name__} that contains itself")
+            raise fail(ValueError, f"a module has a {type(value).__name__} that contains itself")
         return made[id(value)]
     if isinstance(value, Module):
         copy = object.__new__(type(value))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from . import _core, errors
+from ._fail import fail
 
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _END = ".npy"
@@ -20,13 +21,15 @@ def header(name: str, x: _core.Tensor) -> bytes:
     """What stands before the elements; raises for what such a file cannot hold."""
     named = f" {name}:" if name else ""
     if x.dtype is _core.bfloat16:
-        raise errors.DTypeError(f"save():{named} .npy files cannot hold bfloat16; use .safetensors, or astype(float32)")
+        raise fail(
+            errors.DTypeError, f"save():{named} .npy files cannot hold bfloat16; use .safetensors, or astype(float32)"
+        )
     order = "|" if x.itemsize == 1 else _ORDER
     text = f"{{'descr': '{order}{x.dtype.kind}{x.itemsize}', 'fortran_order': False, 'shape': {x.shape}, }}"
     # Version 1.0: what comes before the elements is a multiple of 64 bytes and ends with a line feed.
     padding = -(len(text) + 11) % 64
     if len(text) + padding + 1 > 65535:
-        raise errors.ValueError(f"save():{named} {x.ndim} axes are too many for a .npy file")
+        raise fail(errors.ValueError, f"save():{named} {x.ndim} axes are too many for a .npy file")
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + padding + 1) + text.encode() + b" " * padding + b"\n"
 
 
@@ -41,7 +44,7 @@ def check(tensors: Mapping[str, _core.Tensor]) -> None:
     """Raises for what a .npz file cannot hold, before a file is touched."""
     for name, x in tensors.items():
         if "\0" in name:
-            raise errors.ValueError(f"save(): {name!r} has a character 0, which no name in a .npz file may have")
+            raise fail(errors.ValueError, f"save(): {name!r} has a character 0, which no name in a .npz file may have")
         header(name, x)
 
 
@@ -72,10 +75,10 @@ def read_all(file: IO[bytes], prefix: str) -> tuple[dict[str, _core.Tensor], lis
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(_END):
-                raise ValueError(f"{info.filename!r} is no {_END} file")
+                raise fail(ValueError, f"{info.filename!r} is no {_END} file")
             name = info.filename[: -len(_END)]
             if name in names:
-                raise ValueError(f"{name!r} is there twice")
+                raise fail(ValueError, f"{name!r} is there twice")
             names[name] = None
             if name.startswith(prefix):
                 with archive.open(info) as entry:

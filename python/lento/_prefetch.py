@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from . import _core, errors, tree
+from ._fail import fail
 
 __all__ = ["prefetch"]
 
@@ -92,7 +93,7 @@ class Prefetch:
 
     def __init__(self, iterable: Iterable[Any], size: int) -> None:
         if not isinstance(size, int) or size < 1:
-            raise errors.ValueError(f"prefetch(): size is a number of items from 1 on, not {size!r}")
+            raise fail(errors.ValueError, f"prefetch(): size is a number of items from 1 on, not {size!r}")
         self._feed = _Feed(size)
         # A loader that hangs must not keep the program from ending.
         self._thread = threading.Thread(
@@ -107,8 +108,9 @@ class Prefetch:
 
     def __next__(self) -> Any:
         if self._feed.process != os.getpid():
-            raise RuntimeError(
-                "prefetch(): this iterator's thread is in the process that was forked; make another one here"
+            raise fail(
+                RuntimeError,
+                "prefetch(): this iterator's thread is in the process that was forked; make another one here",
             )
         kind, value = self._feed.ready.get()
         if self._feed.stopped:

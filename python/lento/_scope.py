@@ -6,6 +6,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 
 from . import _core
+from ._fail import fail
 
 
 class scope(ContextDecorator):
@@ -19,7 +20,7 @@ class scope(ContextDecorator):
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"scope(): argument 'name' must be str, not {type(name).__name__}")
+            raise fail(TypeError, f"scope(): argument 'name' must be str, not {type(name).__name__}")
         self.name = name
         self._open: list[_core._Scope] = []  # a decorated function may be recursive
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from . import _nn, errors
 from ._core import Tensor
+from ._fail import fail, names_its_errors
 from ._layers import Dropout, DTypeLike, LayerNorm, Linear, check_choice, check_parts, check_sizes, uniform
 from ._module import Module
 from ._ops import concat, sigmoid, stack, tanh, zeros
@@ -17,9 +18,10 @@ __all__ = ["GRU", "LSTM", "MultiHeadAttention", "TransformerEncoderLayer"]
 def check_input(caller: str, x: Tensor, axes: tuple[str, str], size: int) -> None:
     """An input has these two axes and one of ``size`` features."""
     if x.ndim != 3 or x.shape[2] != size:
-        raise errors.ShapeError(f"{caller}(): an input has shape ({axes[0]}, {axes[1]}, {size}), not {x.shape}")
+        raise fail(errors.ShapeError, f"{caller}(): an input has shape ({axes[0]}, {axes[1]}, {size}), not {x.shape}")
 
 
+@names_its_errors
 class MultiHeadAttention(Module):
     """Attention of ``num_heads`` heads over (batch, length, embed_dim), with PyTorch's weights.
 
@@ -87,6 +89,7 @@ class MultiHeadAttention(Module):
         return f"{self.in_proj_weight.shape[1]}, {self.num_heads}"
 
 
+@names_its_errors
 class TransformerEncoderLayer(Module):
     """A Transformer block: attention and two linear layers, each with a residual and a layer norm.
 
@@ -136,6 +139,7 @@ class TransformerEncoderLayer(Module):
         return y
 
 
+@names_its_errors
 class _Recurrent(Module):
     gates = 0
 
@@ -183,14 +187,14 @@ class _Recurrent(Module):
             x = x.permute_dims((1, 0, 2))
         length, batch, _ = x.shape
         if length == 0:
-            raise errors.ShapeError(f"{caller}(): the input has length 0")
+            raise fail(errors.ShapeError, f"{caller}(): the input has length 0")
         if states is not None:
             needed = (self.num_layers * len(self._directions()), batch, self.hidden_size)
             if len(states) != count or not all(isinstance(each, Tensor) for each in states):
-                raise TypeError(f"{caller}(): the state is {'a tensor' if count == 1 else 'a pair of tensors'}")
+                raise fail(TypeError, f"{caller}(): the state is {'a tensor' if count == 1 else 'a pair of tensors'}")
             for each in states:
                 if each.shape != needed:
-                    raise errors.ShapeError(f"{caller}(): a state has shape {needed}, not {each.shape}")
+                    raise fail(errors.ShapeError, f"{caller}(): a state has shape {needed}, not {each.shape}")
         last: list[tuple[Tensor, ...]] = []
         for layer in range(self.num_layers):
             columns = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from . import _core, tree
+from ._fail import fail
 
 __all__ = ["vmap"]
 
@@ -19,16 +20,16 @@ def _spread(axes: Any, form: Any, what: str) -> list[int | None]:
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * len(tree.leaves(form))
     if not isinstance(axes, tuple | list | dict):
-        raise TypeError(f"vmap(): {what} must be an int, None, or a tree of them, not {axes!r}")
+        raise fail(TypeError, f"vmap(): {what} must be an int, None, or a tree of them, not {axes!r}")
     if isinstance(axes, dict):
         if not isinstance(form, dict) or axes.keys() != form.keys():
             found = [*form] if isinstance(form, dict) else f"a {type(form).__name__}"
-            raise ValueError(f"vmap(): {what} has the keys {[*axes]} for {found}")
+            raise fail(ValueError, f"vmap(): {what} has the keys {[*axes]} for {found}")
         pairs = [(axes[key], form[key]) for key in form]
     else:
         if not isinstance(form, tuple | list) or len(form) != len(axes):
             found = f"{len(form)} entries" if isinstance(form, tuple | list) else f"a {type(form).__name__}"
-            raise ValueError(f"vmap(): {what} has {len(axes)} entries for {found}")
+            raise fail(ValueError, f"vmap(): {what} has {len(axes)} entries for {found}")
         pairs = list(zip(axes, form, strict=True))
     return [axis for one, two in pairs for axis in _spread(one, two, what)]
 
@@ -36,7 +37,7 @@ def _spread(axes: Any, form: Any, what: str) -> list[int | None]:
 def _argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
     if isinstance(in_axes, tuple | list):
         if len(in_axes) != len(args):
-            raise ValueError(f"vmap(): in_axes has {len(in_axes)} entries for {len(args)} arguments")
+            raise fail(ValueError, f"vmap(): in_axes has {len(in_axes)} entries for {len(args)} arguments")
         each = list(in_axes)
     else:
         each = [in_axes] * len(args)
@@ -46,8 +47,10 @@ def _argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
 def _length(leaf: Any, axis: int) -> int:
     """How many examples an argument has; an error tells what to do instead."""
     if not -leaf.ndim <= axis < leaf.ndim:
-        raise IndexError(
-            f"vmap(): an argument of shape {leaf.shape} has no axis {axis}; in_axes None is for what all examples share"
+        raise fail(
+            IndexError,
+            f"vmap(): an argument of shape {leaf.shape} has no axis {axis}; in_axes None is for what all examples "
+            "share",
         )
     return int(leaf.shape[axis])
 
@@ -56,9 +59,10 @@ def _checked_axis(leaf: Any, axis: int | None) -> int | None:
     if axis is None or isinstance(leaf, _core.Tensor):
         return axis
     if getattr(leaf, "ndim", 0):
-        raise TypeError(
+        raise fail(
+            TypeError,
             f"vmap(): an argument is a {type(leaf).__name__}; make it a tensor with lento.asarray, or give it the "
-            "in_axes None"
+            "in_axes None",
         )
     return None  # numbers, text and the like are the same for all
 
@@ -97,9 +101,10 @@ class _Shared:
             what, instead = "a module's buffer", "use eval(), or a layer without running statistics"
         else:
             what, instead = "an argument", "return it instead"
-        return ValueError(
+        return fail(
+            ValueError,
             f"vmap(): the function changed {what} of shape {changed.shape} that all examples share to something that "
-            f"differs between them; {instead}"
+            f"differs between them; {instead}",
         )
 
 
@@ -124,7 +129,7 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
         tensor([2., 4., 6.], dtype=float32)
     """
     if randomness not in ("error", "same", "different"):
-        raise ValueError(f"vmap(): randomness is 'error', 'same' or 'different', not {randomness!r}")
+        raise fail(ValueError, f"vmap(): randomness is 'error', 'same' or 'different', not {randomness!r}")
 
     @functools.wraps(f)
     def mapped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -133,7 +138,7 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
         axes = [_checked_axis(leaf, axis) for leaf, axis in zip(leaves, given, strict=True)]
         sizes = [_length(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
         if not sizes:
-            raise ValueError("vmap(): no argument has an axis of examples")
+            raise fail(ValueError, "vmap(): no argument has an axis of examples")
         shared = _Shared([args, kwargs], leaves, axes)
         batching = _core._Batching(sizes[0], randomness)
         try:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 from . import _core, errors, tree
 from ._core import Tensor
+from ._fail import fail, names_its_errors
 from ._module import load_into
 from ._ops import clip, complex, imag, minimum, real, sign, sqrt, square, zeros_like
 
@@ -52,7 +53,7 @@ def _named(parameters: Any) -> dict[str, Tensor]:
     for name, leaf in tree._named_leaves(parameters):
         if _trainable(leaf):
             if name in found:
-                raise ValueError(f"two tensors to train would be named {name!r}")
+                raise fail(ValueError, f"two tensors to train would be named {name!r}")
             found[name or "0"] = leaf
     return found
 
@@ -70,16 +71,17 @@ class Optimizer:
         if isinstance(parameters, ValuesView):  # of model.parameters()
             parameters = list(parameters)
         if isinstance(parameters, list | tuple) and any(isinstance(p, dict) and "params" in p for p in parameters):
-            raise ValueError(
+            raise fail(
+                ValueError,
                 f"{type(self).__name__}(): groups of parameters with settings of their own are not taken; make an "
-                "optimizer for each"
+                "optimizer for each",
             )
         self._form = parameters
         self.parameters = _named(parameters)
         if not self.parameters:
-            raise ValueError(f"{type(self).__name__}(): there is no floating tensor to train")
+            raise fail(ValueError, f"{type(self).__name__}(): there is no floating tensor to train")
         if len({id(p) for p in self.parameters.values()}) != len(self.parameters):
-            raise ValueError(f"{type(self).__name__}(): a tensor is there twice; a module may share one")
+            raise fail(ValueError, f"{type(self).__name__}(): a tensor is there twice; a module may share one")
         self.lr = lr
         self.step_count = 0
         self.state: dict[str, dict[str, Tensor]] = {
@@ -89,13 +91,13 @@ class Optimizer:
     def _check_not_negative(self, **settings: float) -> None:
         for name, value in settings.items():
             if not isinstance(value, SupportsFloat):
-                raise TypeError(f"{type(self).__name__}(): {name} is a number, not {value!r}")
+                raise fail(TypeError, f"{type(self).__name__}(): {name} is a number, not {value!r}")
             if not float(value) >= 0:
-                raise ValueError(f"{type(self).__name__}(): {name} is {value}, which is less than 0 or no number")
+                raise fail(ValueError, f"{type(self).__name__}(): {name} is {value}, which is less than 0 or no number")
 
     def _check_betas(self, betas: tuple[float, float]) -> None:
         if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(f"{type(self).__name__}(): betas are two numbers from 0 to less than 1, not {betas}")
+            raise fail(ValueError, f"{type(self).__name__}(): betas are two numbers from 0 to less than 1, not {betas}")
 
     def learning_rate(self) -> float:
         """What the next step uses."""
@@ -111,14 +113,16 @@ class Optimizer:
         given = [g for p, g in zip(now, leaves, strict=True) if _trainable(p)]
         for (name, p), g in zip(self.parameters.items(), given, strict=True):
             if not isinstance(g, Tensor):
-                raise TypeError(f"{type(self).__name__}.step(): the gradient of {name} is {g!r} instead of a tensor")
+                raise fail(
+                    TypeError, f"{type(self).__name__}.step(): the gradient of {name} is {g!r} instead of a tensor"
+                )
             if g.shape != p.shape:
-                raise ValueError(
-                    f"{type(self).__name__}.step(): {name} has shape {p.shape}, but its gradient {g.shape}"
+                raise fail(
+                    ValueError, f"{type(self).__name__}.step(): {name} has shape {p.shape}, but its gradient {g.shape}"
                 )
             if g.dtype.kind == "c" and p.dtype.kind != "c":
-                raise errors.DTypeError(
-                    f"{type(self).__name__}.step(): {name} is {p.dtype}, but its gradient {g.dtype}"
+                raise fail(
+                    errors.DTypeError, f"{type(self).__name__}.step(): {name} is {p.dtype}, but its gradient {g.dtype}"
                 )
         lr = self.learning_rate()
         self.step_count += 1
@@ -128,9 +132,10 @@ class Optimizer:
     def _refuse_other_tensors(self) -> NoReturn:
         now = _named(self._form)
         names = [name for name in {**self.parameters, **now} if self.parameters.get(name) is not now.get(name)]
-        raise ValueError(
+        raise fail(
+            ValueError,
             f"{type(self).__name__}.step(): {', '.join(names[:3]) or 'the order'} is not as it was when the optimizer "
-            "was made: a tensor was replaced, added or taken away; make a new optimizer"
+            "was made: a tensor was replaced, added or taken away; make a new optimizer",
         )
 
     def _update(self, p: Tensor, g: Tensor, lr: float, *kept: Tensor) -> None:
@@ -159,7 +164,7 @@ class Optimizer:
         if isinstance(state, Mapping) and "step_count" in state:
             load_into(caller, {"step_count": count}, {"step_count": state["step_count"]}, True)
             if int(count) < 0:
-                raise ValueError(f"{caller}: a step_count of {int(count)} is less than none")
+                raise fail(ValueError, f"{caller}: a step_count of {int(count)} is less than none")
         load_into(caller, {"step_count": count, **self._kept_by_name()}, state, True)
         self.step_count = int(count)
         if not callable(self.lr):
@@ -169,6 +174,7 @@ class Optimizer:
         return {f"{kept}.{name}": tensor for kept, all in self.state.items() for name, tensor in all.items()}
 
 
+@names_its_errors
 class SGD(Optimizer):
     """Gradient descent, as PyTorch's: with ``momentum``, a running sum of gradients that old ones fade from."""
 
@@ -181,7 +187,7 @@ class SGD(Optimizer):
         nesterov: bool = False,
     ) -> None:
         if nesterov and not momentum:
-            raise ValueError("SGD(): nesterov needs a momentum")
+            raise fail(ValueError, "SGD(): nesterov needs a momentum")
         self._check_not_negative(momentum=momentum, weight_decay=weight_decay)
         self.kept = ("momentum_buffer",) if momentum else ()
         super().__init__(parameters, lr)
@@ -199,6 +205,7 @@ class SGD(Optimizer):
         p -= lr * g
 
 
+@names_its_errors
 class Adam(Optimizer):
     """Adam; ``weight_decay`` is added to the gradient."""
 
@@ -245,6 +252,7 @@ class Adam(Optimizer):
         p -= size * complex(*(direction(part(mean), part(mean_square)) for part in (real, imag)))
 
 
+@names_its_errors
 class AdamW(Adam):
     """Adam whose ``weight_decay`` shrinks the parameters directly."""
 
@@ -263,6 +271,7 @@ class AdamW(Adam):
         return g
 
 
+@names_its_errors
 class Lion(Optimizer):
     """Lion: steps of one size, in the direction of the sign of a mixture of momentum and gradient."""
 
@@ -344,10 +353,10 @@ def clip_grad_norm(gradients: _Tree, max_norm: float) -> tuple[_Tree, Tensor]:
     (5.0, 0.6)
     """
     if not max_norm >= 0:
-        raise ValueError(f"clip_grad_norm(): max_norm is {max_norm}, which is less than 0 or no number")
+        raise fail(ValueError, f"clip_grad_norm(): max_norm is {max_norm}, which is less than 0 or no number")
     given = [leaf for leaf in tree.leaves(gradients) if _trainable(leaf)]
     if not given:
-        raise ValueError("clip_grad_norm(): there are no gradients")
+        raise fail(ValueError, "clip_grad_norm(): there are no gradients")
     # In float32 at least: squares of float16 overflow beyond 256, and a small scale has few bits there.
     total = sum((square(abs(_widened(g))).sum() for g in given[1:]), start=square(abs(_widened(given[0]))).sum())
     norm = sqrt(total)

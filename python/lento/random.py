@@ -17,6 +17,8 @@ from typing import Any
 from . import _core
 from ._core import Generator as Generator
 from ._core import default_generator as default_generator
+from ._fail import fail as _fail
+from ._fail import names_errors as _names_errors
 from ._random import *  # noqa: F403
 
 
@@ -30,10 +32,11 @@ def state_dict() -> dict[str, _core.Tensor]:
     return {"state": _core.asarray(list(default_generator().state), dtype=_core.uint64)}
 
 
+@_names_errors
 def load_state_dict(state: Mapping[str, Any]) -> None:
     """Lets the default generator go on from what :func:`state_dict` gave."""
     if "state" not in state:
-        raise ValueError(f"load_state_dict(): a generator's state has the name 'state', not {sorted(state)}")
+        raise _fail(ValueError, f"load_state_dict(): a generator's state has the name 'state', not {sorted(state)}")
     seed, position = _core.asarray(state["state"], dtype=_core.uint64).tolist()
     default_generator().state = (seed, position)
 

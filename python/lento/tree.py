@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _core
+from ._fail import fail
 
 __all__ = ["flatten", "leaves", "leaves_like", "map", "register", "unflatten"]
 
@@ -113,7 +114,7 @@ def _leaves(tree: Any, found: list[Any], inside: tuple[int, ...]) -> None:
         found.append(tree)
         return
     if id(tree) in inside:
-        raise ValueError(f"a tree has a {type(tree).__name__} that contains itself")
+        raise fail(ValueError, f"a tree has a {type(tree).__name__} that contains itself")
     inside = (*inside, id(tree))
     for child in node[0]:
         _leaves(child, found, inside)
@@ -148,26 +149,27 @@ def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tre
     node = _node(tree)
     if node is None:
         if _node(other) is not None:
-            raise ValueError(f"{what} has a {type(other).__name__} where the first has {type(tree).__name__}")
+            raise fail(ValueError, f"{what} has a {type(other).__name__} where the first has {type(tree).__name__}")
         return [other]
     if isinstance(tree, dict):
         if not isinstance(other, dict) or tree.keys() != other.keys():
             found = sorted(str(key) for key in other) if isinstance(other, dict) else type(other).__name__
-            raise ValueError(f"{what} has {found} instead of the keys {sorted(str(key) for key in tree)}")
+            raise fail(ValueError, f"{what} has {found} instead of the keys {sorted(str(key) for key in tree)}")
         pairs = [(tree[key], other[key]) for key in tree]
     else:
         same = _node(other)
         if same is None or isinstance(other, dict):
-            raise ValueError(
+            raise fail(
+                ValueError,
                 f"{what} has a {type(other).__name__} where the first has a {type(tree).__name__} of "
-                f"{len(node[0])} parts"
+                f"{len(node[0])} parts",
             )
         if len(same[0]) != len(node[0]):
-            raise ValueError(f"{what} has {len(same[0])} parts, not {len(node[0])} parts")
+            raise fail(ValueError, f"{what} has {len(same[0])} parts, not {len(node[0])} parts")
         if type(other) is not type(tree):
             names, others = ([name for name, _ in _named_leaves(t)] for t in (tree, other))
             if names != others:
-                raise ValueError(f"{what} has {others} instead of {names}")
+                raise fail(ValueError, f"{what} has {others} instead of {names}")
         pairs = list(zip(node[0], same[0], strict=True))
     return [leaf for one, two in pairs for leaf in leaves_like(one, two, what)]
 
@@ -177,7 +179,7 @@ def _rebuild(tree: Any, values: Iterable[Any]) -> Any:
     if node is None:
         for value in values:
             return value
-        raise ValueError("unflatten(): there are fewer values than leaves")
+        raise fail(ValueError, "unflatten(): there are fewer values than leaves")
     children, rebuild = node
     return rebuild([_rebuild(child, values) for child in children])
 
@@ -187,7 +189,7 @@ def unflatten(tree: Any, values: Iterable[Any]) -> Any:
     rest = iter(values)
     made = _rebuild(tree, rest)
     if next(rest, rest) is not rest:
-        raise ValueError("unflatten(): there are more values than leaves")
+        raise fail(ValueError, "unflatten(): there are more values than leaves")
     return made
 
 

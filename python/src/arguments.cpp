@@ -115,7 +115,7 @@ std::optional<Tensor> Arguments::optional_tensor(std::size_t index) const {
 std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   std::vector<Tensor> result;
   if (rest_index_ == index) {
-    for (PyObject* item : rest_) result.push_back(tensor_of(item));
+    for (PyObject* item : rest_) result.push_back(is_tensor(item) ? tensor_of(item) : as_tensor(item));
     return result;
   }
   if (absent(index)) return result;

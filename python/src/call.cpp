@@ -9,6 +9,7 @@
 #include "waiting.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -50,6 +51,15 @@ std::size_t find_by_numpy_name(const Signature& signature, PyObject* name) {
     return std::string_view(parameter.name) == "correction";
   });
   return static_cast<std::size_t>(found - signature.parameters.begin());
+}
+
+bool is_array(PyObject* object) { return is_tensor(object) || is_numpy_array(object); }
+
+/// Whether tensors are given one after another from here on. One NumPy array alone is a sequence of its rows, as for
+/// np.concatenate(x), except after what tells how many there are: in einsum("ij->ji", x) it is an operand.
+bool begins_tensors(PyObject* const* args, Py_ssize_t at, Py_ssize_t count, bool counted) {
+  if (is_tensor(args[at])) return true;
+  return is_numpy_array(args[at]) && (counted || (at + 1 < count && is_array(args[at + 1])));
 }
 
 /// What an argument that others call `name` is called here, or null.
@@ -111,12 +121,13 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
     }
     const Parameter& parameter = parameters[next];
     // x.reshape(2, 3) as well as x.reshape((2, 3)); broadcast_arrays(x, y) as well as broadcast_arrays([x, y]).
-    const bool takes_rest = (parameter.kind == Kind::tensors && is_tensor(args[i])) ||
+    const bool takes_rest = (parameter.kind == Kind::tensors &&
+                             begins_tensors(args, i, count, next > 0 && next + 1 == parameters.size())) ||
                             ((parameter.flags & kVariadic) != 0 && is_int(args[i]) && i + 1 < count);
     if (takes_rest) {
       const bool wants_tensor = parameter.kind == Kind::tensors;
       const Py_ssize_t first = i;
-      while (i < count && (wants_tensor ? is_tensor(args[i]) : is_int(args[i]))) ++i;
+      while (i < count && (wants_tensor ? is_array(args[i]) : is_int(args[i]))) ++i;
       rest_ = std::span(args + first, static_cast<std::size_t>(i - first));
       rest_index_ = next;
       slots_[next++] = args[first];
@@ -163,18 +174,26 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
 
 namespace {
 
+/// Whether a message begins as `matmul: …` or `zeros(): …`.
+bool names_a_function(std::string_view message) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  const auto end = std::ranges::find_if_not(message, is_part);
+  const std::string_view rest(end, message.end());
+  return end != message.begin() && (rest.starts_with(": ") || rest.starts_with("() ") || rest.starts_with("(): "));
+}
+
 // Conversions deep down do not know whose argument they convert: "unknown dtype 'float99'" becomes "zeros(): unknown
-// dtype …". Errors of the user's own __index__ and the like have a traceback and are left alone.
-void name_function(const Signature& signature) {
+// dtype …". The engine's errors name the op already, except where it was not called yet. Errors of the user's own
+// __index__ and the like have a traceback and are left alone.
+void name_function(const Signature& signature, bool by_engine) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  const bool plain =
-      traceback == nullptr && (type == PyExc_TypeError || type == PyExc_OverflowError || type == PyExc_ValueError);
+  const bool plain = traceback == nullptr && is_own_kind(type);
   const PyRef text(plain && value != nullptr ? PyObject_Str(value) : nullptr);
   const auto message = text ? to_string_view(text.get()) : std::nullopt;
-  if (!message || message->starts_with(signature.name)) {
+  if (!message || message->starts_with(signature.name) || (by_engine && names_a_function(*message))) {
     PyErr_Restore(type, value, traceback);
     return;
   }
@@ -202,7 +221,10 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
                Body body) noexcept {
   try {
     Arguments arguments;
-    if (!arguments.bind(signature, self, args, count, names)) return nullptr;
+    if (!arguments.bind(signature, self, args, count, names)) {
+      add_place();
+      return nullptr;
+    }
     const Source line = current_source();
     const SourceScope source(line);
     if (!blocks(signature)) [[likely]] {
@@ -214,10 +236,12 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     const MayBlock may_block;
     return body(arguments);
   } catch (const PythonError&) {
-    name_function(signature);
+    name_function(signature, false);
     return nullptr;
   } catch (...) {
-    return set_exception();
+    set_exception();
+    name_function(signature, true);
+    return nullptr;
   }
 }
 

@@ -132,8 +132,17 @@ void bind_dtype(nb::module_& module) {
 void bind_device(nb::module_& module) {
   auto bound = nb::class_<Device>(module, "Device", nb::is_final(), "A device, such as Device('reference:0').");
   make_only_by_call(bound.ptr());
-  bound.def(
-           "__init__", [](Device* self, std::string_view name) { new (self) Device(name); }, nb::arg("name"))
+  bound
+      .def(
+          "__init__",
+          [](Device* self, const nb::object& name) {
+            const auto text = to_string_view(name.ptr());
+            if (!text)
+              raise(PyExc_TypeError, "Device(): argument 'name' must be str, not %s", Py_TYPE(name.ptr())->tp_name);
+            const PythonSourceScope source;
+            new (self) Device(*text);
+          },
+          nb::arg("name"), nb::sig("def __init__(self, name: str) -> None"))
       .def("__repr__", [](Device self) { return "Device('" + self.to_string() + "')"; })
       .def("__str__", [](Device self) { return self.to_string(); })
       .def("__hash__", [](Device self) { return static_cast<Py_hash_t>(self.id()) + 1; })
@@ -163,8 +172,17 @@ void bind_generator(nb::module_& module) {
                                      "A sequence of random numbers of its own. Its state can be read and set.");
   make_only_by_call(bound.ptr());
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
-  bound.def(nb::init<std::uint64_t>(), nb::arg("seed") = Generator::kFirstSeed)
-      .def("seed", &Generator::seed, nb::arg("seed"), "Restarts the sequence of this seed.")
+  bound
+      .def(
+          "__init__",
+          [](Generator* self, const nb::object& seed) {
+            new (self) Generator(count_argument(seed.ptr(), "Generator", "seed"));
+          },
+          nb::arg("seed") = Generator::kFirstSeed)
+      .def(
+          "seed",
+          [](Generator& self, const nb::object& seed) { self.seed(count_argument(seed.ptr(), "seed", "seed")); },
+          nb::arg("seed"), "Restarts the sequence of this seed.")
       .def_prop_rw(
           "state", [](const Generator& self) { return Pair(self.state().seed, self.state().counter); },
           [](Generator& self, Pair state) { self.set_state({state.first, state.second}); },

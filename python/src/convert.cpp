@@ -1,6 +1,7 @@
 #include "convert.h"
 
 #include "classes.h"
+#include "source.h"
 
 #include <complex>
 
@@ -195,12 +196,40 @@ std::optional<DType> to_dtype(PyObject* object) {
 
 std::optional<Device> to_device(PyObject* object) {
   if (const Device* device = device_value(object)) return *device;
-  if (const auto text = to_string_view(object)) return Device(*text);
-  return std::nullopt;
+  const auto text = to_string_view(object);
+  if (!text) return std::nullopt;
+  const CallScope scope("", Source{});  // whose argument it is knows the caller
+  return Device(*text);
+}
+
+bool bool_argument(PyObject* object, const char* function, const char* name) {
+  if (PyBool_Check(object)) return object == Py_True;
+  raise(PyExc_TypeError, "%s(): argument '%s' must be bool, not %s", function, name, Py_TYPE(object)->tp_name);
+}
+
+std::string_view string_argument(PyObject* object, const char* function, const char* name) {
+  if (const auto text = to_string_view(object)) return *text;
+  raise(PyExc_TypeError, "%s(): argument '%s' must be str, not %s", function, name, Py_TYPE(object)->tp_name);
+}
+
+std::uint64_t count_argument(PyObject* object, const char* function, const char* name, std::uint64_t largest) {
+  const PyRef index(PyBool_Check(object) ? nullptr : PyNumber_Index(object));
+  if (!index) {
+    PyErr_Clear();
+    raise(PyExc_TypeError, "%s(): argument '%s' must be int, not %s", function, name, Py_TYPE(object)->tp_name);
+  }
+  const unsigned long long value = PyLong_AsUnsignedLongLong(index.get());
+  if (PyErr_Occurred() != nullptr || value > largest) {
+    PyErr_Clear();
+    raise(PyExc_ValueError, "%s(): argument '%s' must be from 0 to %llu, not %R", function, name,
+          static_cast<unsigned long long>(largest), index.get());
+  }
+  return value;
 }
 
 Device device_or_default(PyObject* object, const char* function) {
   if (object == Py_None) return {};
+  const CallScope scope(function, current_source());
   if (const auto device = to_device(object)) return *device;
   raise(PyExc_TypeError, "%s(): argument 'device' must be Device, str or None, not %s", function,
         Py_TYPE(object)->tp_name);

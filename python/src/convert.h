@@ -8,6 +8,7 @@
 #include <lento/ints.h>
 #include <lento/scalar.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,14 @@ PyObject* from_dtype(DType dtype);
 /// lento.Device or "cpu:0"; nothing when it is neither. Throws DeviceError when there is no such device.
 std::optional<Device> to_device(PyObject* object);
 PyObject* from_device(Device device);
+// For functions bound with nanobind, whose own messages for arguments of a wrong type know no line. `function` and
+// `name` are what the message calls the function and the argument.
+bool bool_argument(PyObject* object, const char* function, const char* name);
+std::string_view string_argument(PyObject* object, const char* function, const char* name);
+/// A whole number from 0 to `largest`.
+std::uint64_t count_argument(PyObject* object, const char* function, const char* name,
+                             std::uint64_t largest = std::numeric_limits<std::uint64_t>::max());
+
 /// The same for an optional argument `device` of this function: None is the default device.
 Device device_or_default(PyObject* object, const char* function);
 

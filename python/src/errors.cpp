@@ -1,12 +1,14 @@
 #include "errors.h"
 
+#include "source.h"
 #include "steps.h"
 
 #include <lento/closures.h>
 
 #include "executor/closures.h"
-
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <new>
 #include <string>
 
@@ -86,6 +88,46 @@ PyObject* linalg_error_class() {
 PyObject* sync_warning_class() { return sync_warning; }
 PyObject* assignment_warning_class() { return assignment_warning; }
 
+bool has_place(std::string_view message) {
+  constexpr std::string_view kAt = ", at ";
+  const std::size_t at = message.rfind(kAt);
+  const std::size_t colon = message.rfind(':');
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon < at + kAt.size()) return false;
+  const std::string_view line = message.substr(colon + 1);
+  return !line.empty() && std::ranges::all_of(line, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_own_kind(PyObject* type) {
+  PyObject* const builtin[] = {PyExc_TypeError,   PyExc_ValueError,   PyExc_IndexError,          PyExc_OverflowError,
+                               PyExc_BufferError, PyExc_RuntimeError, PyExc_NotImplementedError, PyExc_ImportError};
+  return std::ranges::find(builtin, type) != std::end(builtin) || PyObject_IsSubclass(type, base_class) == 1;
+}
+
+void add_place() noexcept {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (type != nullptr && value != nullptr && traceback == nullptr && is_own_kind(type)) {
+    try {
+      const PyRef text(PyObject_Str(value));
+      const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+      const std::string place = message == nullptr || has_place(message) ? "" : to_string(current_source());
+      const PyRef placed(place.empty() ? nullptr : PyUnicode_FromFormat("%U, at %s", text.get(), place.c_str()));
+      if (placed) {
+        PyErr_Clear();
+        PyErr_SetObject(type, placed.get());
+        Py_DECREF(type);
+        Py_DECREF(value);
+        return;
+      }
+    } catch (const std::exception&) {  // no memory for a place: then it has none
+    }
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
 PyObject* set_exception() noexcept {
   try {
     throw;
@@ -96,8 +138,10 @@ PyObject* set_exception() noexcept {
   } catch (const Error& error) {
     PyErr_SetString(error.kind() == ErrorKind::linalg ? linalg_error_class() : exception_class(error.kind()),
                     error.what());
+    add_place();
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    PyErr_SetString(exception_class(ErrorKind::memory), "out of memory");
+    add_place();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {

@@ -7,6 +7,8 @@
 
 #include <lento/error.h>
 
+#include <string_view>
+
 namespace lento::python {
 
 /// Thrown by C++ code when a Python exception is already set; the border lets it through unchanged.
@@ -31,12 +33,23 @@ inline PyObject* checked(PyObject* object) {
   return object;
 }
 
-/// Sets `type` with a printf-style message and throws PythonError.
+/// Adds the calling Python line to the exception that is set, `…, at train.py:41`, unless it has one: what user code
+/// raised, and what is no TypeError, ValueError or the like, is left alone.
+void add_place() noexcept;
+
+/// Sets `type` with a printf-style message and the calling line, and throws PythonError.
 template <class... Args>
 [[noreturn]] void raise(PyObject* type, const char* format, Args... args) {
   PyErr_Format(type, format, args...);
+  add_place();
   throw PythonError{};
 }
+
+/// Lento's own classes of errors, and those of Python's that functions of Lento raise for wrong arguments.
+bool is_own_kind(PyObject* type);
+
+/// Whether a message ends with `, at train.py:41`.
+bool has_place(std::string_view message);
 
 /// An owned reference.
 class PyRef {

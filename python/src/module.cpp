@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ namespace nb = nanobind;
 namespace lento::python {
 namespace {
 
-void eval_tensors(const nb::args& args, bool wait_for_them) {
+void eval_tensors(const nb::args& args, const nb::object& waits) {
+  const bool wait_for_them = bool_argument(waits.ptr(), "eval", "wait");
   std::vector<Tensor> tensors;
   for (const nb::handle arg : args) collect_tensors(arg.ptr(), "eval", tensors);
   std::vector<Device> devices;
@@ -138,6 +140,7 @@ void bind_engine(nb::module_& module) {
       "    >>> x.is_pending\n"
       "    False\n");
   module.def("_set_package_folder", &set_package_folder, nb::arg("folder"));
+  module.def("_place", [] { return to_string(current_source()); });
   module.def("_rebuild", &rebuild);
   auto scope = nb::class_<OpenScope>(module, "_Scope", nb::is_final());
   scope.def(nb::init<std::string_view>()).def("close", &OpenScope::close);
@@ -159,6 +162,8 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
   } catch (const PythonError&) {
     return;  // Python's own error is set already
   } catch (const Error&) {
+    set_exception();
+  } catch (const std::bad_alloc&) {
     set_exception();
   }
 }

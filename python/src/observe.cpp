@@ -34,7 +34,8 @@ namespace {
 
 // --- graphs ---
 
-std::string dump_tensors(const nb::object& object, std::string_view word) {
+std::string dump_tensors(const nb::object& object, const nb::object& chosen) {
+  const std::string_view word = string_argument(chosen.ptr(), "dump", "format");
   std::vector<Tensor> tensors;
   collect_tensors(object.ptr(), "dump", tensors);
   DumpFormat format = DumpFormat::text;
@@ -56,6 +57,7 @@ std::string dump_tensors(const nb::object& object, std::string_view word) {
 std::uint64_t key_of(const nb::args& args) {
   std::vector<Tensor> tensors;
   for (const nb::handle arg : args) collect_tensors(arg.ptr(), "graph_key", tensors);
+  const PythonSourceScope source;
   const WithoutGil without_gil;
   return graph_key(tensors);
 }
@@ -145,7 +147,8 @@ nb::list wrap_all(std::vector<Tensor> tensors) {
   return list;
 }
 
-nb::list run_cached(std::uint64_t key, const nb::object& object) {
+nb::list run_cached(const nb::object& number, const nb::object& object) {
+  const std::uint64_t key = count_argument(number.ptr(), "cache.run", "key");
   std::vector<Tensor> inputs;
   collect_tensors(object.ptr(), "cache.run", inputs);
   std::vector<Tensor> outputs;
@@ -203,11 +206,19 @@ void bind_cache(nb::module_& module) {
       "Entries, bytes and limit of the plan cache, and disk_folder, disk_bytes and disk_limit of the one on disk (None "
       "and 0 while there is none).");
   module.def(
-      "cache_clear", &cache::clear, nb::kw_only(), nb::arg("disk") = false, nb::call_guard<WithoutGil>(),
+      "cache_clear",
+      [](const nb::object& disk) {
+        const bool files = bool_argument(disk.ptr(), "cache.clear", "disk");
+        const WithoutGil without_gil;
+        cache::clear(files);
+      },
+      nb::kw_only(), nb::arg("disk") = false,
       "Forgets all plans; those that are running live on until they are done. With ``disk=True`` also removes the "
       "files of compiled code.");
-  module.def("cache_remove", &cache::remove, nb::arg("key"),
-             "Forgets the plan with this ``lento.graph_key``; False when there is none.");
+  module.def(
+      "cache_remove",
+      [](const nb::object& key) { return cache::remove(count_argument(key.ptr(), "cache.remove", "key")); },
+      nb::arg("key"), "Forgets the plan with this ``lento.graph_key``; False when there is none.");
   module.def(
       "cache_run", &run_cached, nb::arg("key"), nb::arg("inputs"),
       "Computes what the cached plan with this ``lento.graph_key`` computes, with other inputs of the same dtypes and\n"
@@ -219,9 +230,18 @@ void bind_cache(nb::module_& module) {
       "    >>> lento.eval(z)\n"
       "    >>> lento.cache.run(key, [y])\n"
       "    [tensor([6., 8.], dtype=float32)]\n");
-  module.def("cache_set_limit", &cache::set_limit, nb::arg("bytes"), "Evicts at once what is over the new limit.");
-  module.def("cache_set_disk_limit", &cache::set_disk_limit, nb::arg("bytes"), nb::call_guard<WithoutGil>(),
-             "The same for the files of compiled code, of all processes together.");
+  module.def(
+      "cache_set_limit",
+      [](const nb::object& bytes) { cache::set_limit(count_argument(bytes.ptr(), "cache.set_limit", "bytes")); },
+      nb::arg("bytes"), "Evicts at once what is over the new limit.");
+  module.def(
+      "cache_set_disk_limit",
+      [](const nb::object& bytes) {
+        const std::uint64_t limit = count_argument(bytes.ptr(), "cache.set_disk_limit", "bytes");
+        const WithoutGil without_gil;
+        cache::set_disk_limit(limit);
+      },
+      nb::arg("bytes"), "The same for the files of compiled code, of all processes together.");
   module.def("cache_plans", &cached_plans,
              "The cached plans, most recently used first: dicts with key, device, nodes, inputs, outputs, kernels, "
              "code_bytes,\nplanned_peak (bytes) and compile_seconds.");
@@ -254,10 +274,17 @@ void add_to_counter(std::string_view name, const nb::object& n) {
 }
 
 void bind_metrics(nb::module_& module) {
-  module.def("counter", &metrics::counter, nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
+  module.def(
+      "counter",
+      [](const nb::object& name) { return metrics::counter(string_argument(name.ptr(), "counter", "name")); },
+      nb::arg("name"), "The value of one counter; 0 when nothing was counted.");
   module.def("counters", &metrics::counters, "Every counter that is not zero.");
   module.def(
-      "timing", [](std::string_view name) { return timing_entry(metrics::timing(name)); }, nb::arg("name"),
+      "timing",
+      [](const nb::object& name) {
+        return timing_entry(metrics::timing(string_argument(name.ptr(), "timing", "name")));
+      },
+      nb::arg("name"),
       "How often something happened and how long it took: a dict of count, total_seconds, and of the last 1024 times\n"
       "median_seconds, p90_seconds, p99_seconds and max_seconds. All zero when it never happened.");
   module.def("timings", &timing_entries, "Every timing that happened, by name.");

@@ -107,6 +107,7 @@ nb::dict swap_options(const nb::object& sync, const nb::object& sync_wait, const
     after.force_fallback = std::string(*names);
     old["force_fallback"] = nb::str(before.force_fallback->c_str());
   }
+  const CallScope call("options", current_source());
   set_options(after);
   return old;
 }

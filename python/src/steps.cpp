@@ -39,8 +39,10 @@ PyRef take_exception() {
 
 // --- steps ---
 
-void step_device(const nb::object& device, bool wait, bool all_threads) {
+void step_device(const nb::object& device, const nb::object& waits, const nb::object& takes_all) {
   const Device target = device_or_default(device.ptr(), "step");
+  const bool wait = bool_argument(waits.ptr(), "step", "wait");
+  const bool all_threads = bool_argument(takes_all.ptr(), "step", "all_threads");
   const PythonSourceScope source;
   const WithoutGil without_gil;
   step(target, {.wait = wait, .all_threads = all_threads});

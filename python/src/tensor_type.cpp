@@ -53,6 +53,7 @@ Py_hash_t tensor_hash(PyObject* self) {
 
 // How repr() and str() differ.
 struct Repr {
+  static constexpr const char* kName = "repr";
   static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
     return array_repr(data, x.dtype(), x.shape(), options);
   }
@@ -61,6 +62,7 @@ struct Repr {
   }
 };
 struct Str {
+  static constexpr const char* kName = "str";
   static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
     return array_str(data, x.dtype(), x.shape(), options);
   }
@@ -84,7 +86,9 @@ std::string text_of(const Tensor& tensor, const PrintOptions& print_options) {
 template <class Format>
 PyObject* print(PyObject* self) {
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const SourceScope source(line);
+    const CallScope call(Format::kName, line);
     const Tensor tensor = tensor_of(self);
     const PrintOptions options = print_options();
     std::string text;
@@ -102,6 +106,7 @@ Py_ssize_t tensor_length(PyObject* self) {
   const Shape& shape = tensor_of(self).shape();
   if (shape.empty()) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    add_place();
     return -1;
   }
   return static_cast<Py_ssize_t>(shape[0]);
@@ -110,6 +115,7 @@ Py_ssize_t tensor_length(PyObject* self) {
 PyObject* tensor_iter(PyObject* self) {
   if (tensor_of(self).shape().empty()) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
+    add_place();
     return nullptr;
   }
   return PySeqIter_New(self);

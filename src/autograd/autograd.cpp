@@ -33,10 +33,33 @@ void accumulate(Tangents& sums, const Tensor& x, const Tensor& more) {
   sum = sum.defined() ? sum + more : more;
 }
 
-std::vector<Tensor> follow_all(Differentiation& differentiation, const std::vector<Tensor>& inputs) {
+// What a public function records and refuses by itself is its own, at its caller's line: a CallScope says so. The scope
+// is closed while the user's functions run, whose ops have lines of their own, and while rules are applied, whose ops
+// belong to the line of the op that is differentiated.
+
+std::vector<Tensor> follow_all(const char* caller, Differentiation& differentiation, const std::vector<Tensor>& inputs,
+                               const std::source_location& site) {
+  const CallScope scope(caller, site);
   std::vector<Tensor> followed;
   for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
   return followed;
+}
+
+void check_pairs_of(const char* caller, const std::source_location& site, const char* what,
+                    const std::vector<Tensor>& tensors, const char* whose, const std::vector<Tensor>& values) {
+  const CallScope scope(caller, site);
+  check_pairs(what, tensors, whose, values);
+}
+
+void require_function(const char* caller, const std::source_location& site, bool is_there) {
+  const CallScope scope(caller, site);
+  if (!is_there) fail<ValueError>("the function is empty");
+}
+
+/// The line of ops that belong to no line of the function: the caller's, unless a front end knows a better one.
+Source line_of(const std::source_location& site) {
+  const Source& known = call_context().source;
+  return known.known() ? known : Source::from(site);
 }
 
 const Tensor& find(const Tangents& tangents, const Tensor& x) {
@@ -55,7 +78,8 @@ Differentiation::~Differentiation() {
   }
 }
 
-Tensor Differentiation::follow(const Tensor& x) {
+Tensor Differentiation::follow(const Tensor& x, std::source_location site) {
+  const CallScope scope("follow", site);
   if (!is_floating(x.dtype()) && !is_complex(x.dtype())) {
     fail<DTypeError>("derivatives are by floating or complex tensors; this one is {}", x.dtype());
   }
@@ -68,11 +92,12 @@ Tensor Differentiation::follow(const Tensor& x) {
 void Differentiation::end() { log_->stop(); }
 
 std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& outputs,
-                                               const std::vector<Tensor>& cotangents,
-                                               const std::vector<Tensor>& inputs) const {
-  check_pairs("cotangent", outputs, "output", cotangents);
+                                               const std::vector<Tensor>& cotangents, const std::vector<Tensor>& inputs,
+                                               std::source_location site) const {
+  check_pairs_of("pull_back", site, "cotangent", outputs, "output", cotangents);
   Cotangents sums;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const SourceScope line(line_of(site));
     if (!cotangents[i].defined() || !log_->follows(outputs[i])) continue;
     sums.add(outputs[i], fitted(cotangents[i], outputs[i].shape(), outputs[i].dtype()));
   }
@@ -91,6 +116,7 @@ std::vector<Tensor> Differentiation::pull_back(const std::vector<Tensor>& output
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {
     const Tensor sum = sums.of(x);
+    const SourceScope line(line_of(site));
     gradients.push_back(sum.defined() ? sum : zeros_like(x));
   }
   return gradients;
@@ -130,10 +156,12 @@ std::vector<Tensor> push_through(const LoggedOp& op, std::span<const Tensor> tan
 }  // namespace
 
 std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                                  const std::vector<Tensor>& tangents) const {
-  check_pairs("tangent", inputs, "input", tangents);
+                                                  const std::vector<Tensor>& tangents,
+                                                  std::source_location site) const {
+  check_pairs_of("push_forward", site, "tangent", inputs, "input", tangents);
   Tangents known;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const SourceScope line(line_of(site));
     if (tangents[i].defined()) accumulate(known, inputs[i], fitted(tangents[i], inputs[i].shape(), inputs[i].dtype()));
   }
   for (const LoggedOp& op : log_->ops()) {
@@ -150,6 +178,7 @@ std::vector<Tensor> Differentiation::push_forward(const std::vector<Tensor>& out
   std::vector<Tensor> result;
   for (const Tensor& output : outputs) {
     const Tensor& tangent = find(known, output);
+    const SourceScope line(line_of(site));
     result.push_back(tangent.defined() ? tangent : zeros_like(output));
   }
   return result;
@@ -182,8 +211,9 @@ std::vector<Tensor> RecomputedBackward::operator()(const std::vector<Tensor>& gi
   return all;
 }
 
-std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs) {
-  if (!function) fail<ValueError>("checkpoint: the function is empty");
+std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                               std::source_location site) {
+  require_function("checkpoint", site, static_cast<bool>(function));
   const auto draws = std::make_shared<std::vector<Draw>>();
   const auto first = [&](const std::vector<Tensor>& given) {
     RecordedDraws recorded;
@@ -191,7 +221,7 @@ std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector
     *draws = recorded.take();
     return outputs;
   };
-  return custom_gradient(first, RecomputedBackward{function, draws}, inputs);
+  return custom_gradient(first, RecomputedBackward{function, draws}, inputs, site);
 }
 
 void Differentiation::visit_functions(const std::function<void(const BackwardFunction&)>& backward,
@@ -212,46 +242,51 @@ void Differentiation::visit_functions(const std::function<void(const BackwardFun
 
 void Differentiation::forget() { log_->forget(); }
 
-Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs) {
-  if (!function) fail<ValueError>("vjp: the function is empty");
+Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs, std::source_location site) {
+  require_function("vjp", site, static_cast<bool>(function));
   const auto differentiation = std::make_shared<Differentiation>();
-  const std::vector<Tensor> followed = follow_all(*differentiation, inputs);
+  const std::vector<Tensor> followed = follow_all("vjp", *differentiation, inputs, site);
   std::vector<Tensor> outputs = function(followed);
   differentiation->end();
   return {outputs, [=](const std::vector<Tensor>& cotangents) {
-            return differentiation->pull_back(outputs, cotangents, followed);
+            check_pairs_of("vjp", site, "cotangent", outputs, "output", cotangents);
+            return differentiation->pull_back(outputs, cotangents, followed, site);
           }};
 }
 
-Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents) {
-  if (!function) fail<ValueError>("jvp: the function is empty");
+Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents,
+        std::source_location site) {
+  require_function("jvp", site, static_cast<bool>(function));
+  check_pairs_of("jvp", site, "tangent", inputs, "input", tangents);
   Differentiation differentiation;
-  const std::vector<Tensor> followed = follow_all(differentiation, inputs);
+  const std::vector<Tensor> followed = follow_all("jvp", differentiation, inputs, site);
   Jvp result;
   result.outputs = function(followed);
   differentiation.end();
-  result.tangents = differentiation.push_forward(result.outputs, followed, tangents);
+  result.tangents = differentiation.push_forward(result.outputs, followed, tangents, site);
   return result;
 }
 
 ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
-                            const std::vector<Tensor>& inputs) {
-  if (!function) fail<ValueError>("grad: the function is empty");
+                            const std::vector<Tensor>& inputs, std::source_location site) {
+  require_function("grad", site, static_cast<bool>(function));
   Differentiation differentiation;
-  const std::vector<Tensor> followed = follow_all(differentiation, inputs);
+  const std::vector<Tensor> followed = follow_all("grad", differentiation, inputs, site);
   ValueAndGrad result;
   result.value = function(followed);
   differentiation.end();
-  if (result.value.size() != 1) {
-    fail<ValueError>("grad: the function must give a scalar, not {}", composite::type_of(result.value));
-  }
-  if (is_complex(result.value.dtype()))
-    fail<DTypeError>("grad: the function must give a real number; take its real part");
-  if (!is_floating(result.value.dtype())) {
-    fail<DTypeError>("grad: the function gives {}, which has no derivative", result.value.dtype());
-  }
-  result.grads = differentiation.pull_back(
-      {result.value}, {ones(result.value.shape(), result.value.dtype(), result.value.device())}, followed);
+  const Tensor one = [&] {
+    const CallScope scope("grad", site);
+    if (result.value.size() != 1) {
+      fail<ValueError>("the function must give a scalar, not {}", composite::type_of(result.value));
+    }
+    if (is_complex(result.value.dtype())) fail<DTypeError>("the function must give a real number; take its real part");
+    if (!is_floating(result.value.dtype())) {
+      fail<DTypeError>("the function gives {}, which has no derivative", result.value.dtype());
+    }
+    return ones(result.value.shape(), result.value.dtype(), result.value.device());
+  }();
+  result.grads = differentiation.pull_back({result.value}, {one}, followed, site);
   return result;
 }
 

@@ -63,6 +63,12 @@ void RuleCall::give_from(std::size_t first, const std::vector<Tensor>& cotangent
 
 namespace {
 
+/// For refusing an op: where the derivative is asked for, or where the op stands if nobody knows that.
+Source line_of(const LoggedOp& op) {
+  const Source& known = call_context().source;
+  return known.known() ? known : op.source;
+}
+
 void apply_custom(RuleCall& call) {
   const LoggedOp& op = call.op();
   std::vector<Tensor> inputs;
@@ -70,6 +76,7 @@ void apply_custom(RuleCall& call) {
   std::vector<Tensor> grads;
   for (std::size_t i = 0; i < op.results.size(); ++i) grads.push_back(call.grad(i));
   const std::vector<Tensor> cotangents = (*op.custom)(inputs, op.results, grads);
+  const SourceScope scope(line_of(op));
   if (cotangents.size() != inputs.size()) {
     fail<ValueError>("custom_gradient: the derivative gave {} cotangents for {} inputs", cotangents.size(),
                      inputs.size());
@@ -105,6 +112,7 @@ void apply_rule(RuleCall& call) {
   const VjpRule rule = vjp_rule(op.op);
   if (rule == nullptr) {
     const std::string line = to_string(op.source);
+    const SourceScope scope(line_of(op));
     fail<ValueError>("'{}'{} has no derivative; use stop_gradient on its operands if it is to be a constant",
                      info(op.op).name, line.empty() ? "" : " (" + line + ")");
   }

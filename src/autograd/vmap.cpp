@@ -202,8 +202,9 @@ std::vector<Tensor> BatchedBackward::operator()(const std::vector<Tensor>& input
   return result;
 }
 
-Batching::Batching(std::int64_t size, Randomness randomness) {
-  if (size < 1) fail<ValueError>("vmap: there must be at least one example, not {}", size);
+Batching::Batching(std::int64_t size, Randomness randomness, std::source_location site) {
+  const CallScope scope("vmap", site);
+  if (size < 1) fail<ValueError>("there must be at least one example, not {}", size);
   log_ = std::make_unique<Log>(size, randomness);
 }
 
@@ -214,11 +215,12 @@ Batching::~Batching() {
   }
 }
 
-Tensor Batching::enter(const Tensor& x, std::int64_t axis) {
+Tensor Batching::enter(const Tensor& x, std::int64_t axis, std::source_location site) {
+  const CallScope scope("vmap", site);
   const std::int64_t at = composite::axis_of(x, axis);
   if (x.shape()[static_cast<std::size_t>(at)] != log_->size()) {
-    fail<ShapeError>("vmap: {} examples along axis {} of shape {}, others have {}",
-                     x.shape()[static_cast<std::size_t>(at)], axis, x.shape(), log_->size());
+    fail<ShapeError>("{} examples along axis {} of shape {}, others have {}", x.shape()[static_cast<std::size_t>(at)],
+                     axis, x.shape(), log_->size());
   }
   const Tensor all = composite::move_axis(x, at, 0);
   const Tensor example = composite::picked(all, 0, 0);
@@ -230,39 +232,43 @@ void Batching::end() { log_->stop(); }
 
 bool Batching::depends(const Tensor& y) const { return log_->follows(&state_of(y)); }
 
-Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis) {
+Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis, std::source_location site) {
   if (!axis) {
     if (depends(y)) {
-      fail<ValueError>("vmap: a result of shape {} differs between the examples, so it needs an axis, not none",
-                       y.shape());
+      const CallScope scope("vmap", site);
+      fail<ValueError>("a result of shape {} differs between the examples, so it needs an axis, not none", y.shape());
     }
     return y;
   }
-  const Tensor all = log_->all(y);
+  const Tensor all = log_->all(y);  // without a CallScope: what is repeated has lines of its own
+  const CallScope scope("vmap", site);
   const std::int64_t at = composite::axis_of(all, *axis);
   return at == 0 ? all : composite::move_axis(all, 0, at);
 }
 
 std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
                          const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis,
-                         Randomness randomness) {
-  if (!function) fail<ValueError>("vmap: the function is empty");
-  for (const Tensor& x : inputs) (void)state_of(x);
-  if (in_axes.size() != inputs.size()) fail<ValueError>("vmap: {} axes for {} inputs", in_axes.size(), inputs.size());
-  std::optional<std::int64_t> size;
-  for (std::size_t i = 0; i < inputs.size() && !size; ++i) {
-    if (in_axes[i]) size = inputs[i].shape()[static_cast<std::size_t>(composite::axis_of(inputs[i], *in_axes[i]))];
-  }
-  if (!size) fail<ValueError>("vmap: no input has an axis of examples");
-  Batching batching(*size, randomness);
+                         Randomness randomness, std::source_location site) {
+  const std::int64_t size = [&] {
+    const CallScope scope("vmap", site);
+    if (!function) fail<ValueError>("the function is empty");
+    for (const Tensor& x : inputs) (void)state_of(x);
+    if (in_axes.size() != inputs.size()) fail<ValueError>("{} axes for {} inputs", in_axes.size(), inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!in_axes[i]) continue;
+      return inputs[i].shape()[static_cast<std::size_t>(composite::axis_of(inputs[i], *in_axes[i]))];
+    }
+    fail<ValueError>("no input has an axis of examples");
+  }();
+  Batching batching(size, randomness, site);
   std::vector<Tensor> entered;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    entered.push_back(in_axes[i] ? batching.enter(inputs[i], *in_axes[i]) : inputs[i]);
+    entered.push_back(in_axes[i] ? batching.enter(inputs[i], *in_axes[i], site) : inputs[i]);
   }
   const std::vector<Tensor> outputs = function(entered);
   batching.end();
   std::vector<Tensor> all;
-  for (const Tensor& output : outputs) all.push_back(batching.leave(output, out_axis));
+  for (const Tensor& output : outputs) all.push_back(batching.leave(output, out_axis, site));
   return all;
 }
 

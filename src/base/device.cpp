@@ -3,6 +3,7 @@
 #include "base/devices.h"
 #include "base/fail.h"
 #include "base/fork.h"
+#include "base/source.h"
 
 #include <deque>
 #include <mutex>
@@ -31,7 +32,8 @@ std::uint8_t add_device(std::string name) {
   return static_cast<std::uint8_t>(devices.names.size() - 1);
 }
 
-Device::Device(std::string_view text) {
+Device::Device(std::string_view text, std::source_location site) {
+  const CallScope scope("Device", site);
   Table& devices = table();
   const std::lock_guard lock(devices.mutex);
   const std::string wanted = text.find(':') == std::string_view::npos ? std::string(text) + ":0" : std::string(text);
@@ -44,7 +46,8 @@ Device::Device(std::string_view text) {
   fail<DeviceError>("there is no device '{}'; the devices are: {}", text, fmt::join(devices.names, ", "));
 }
 
-Device Device::from_id(std::uint8_t id) {
+Device Device::from_id(std::uint8_t id, std::source_location site) {
+  const CallScope scope("from_id", site);
   Table& devices = table();
   const std::lock_guard lock(devices.mutex);
   if (id >= devices.names.size()) {

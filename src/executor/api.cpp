@@ -102,7 +102,8 @@ void step(Device device, StepOptions options, std::source_location site) {
   if (options.wait) wait_for_all(launched);
 }
 
-void wait(const std::vector<Device>& which) {
+void wait(const std::vector<Device>& which, std::source_location site) {
+  const CallScope scope("wait", site);
   const std::vector<Device> all = which.empty() ? devices() : which;
   for (const Device device : all) let_runs_end(device.id());
   for (const Device device : all) {
@@ -110,7 +111,8 @@ void wait(const std::vector<Device>& which) {
   }
 }
 
-Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device) {
+Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device, std::source_location site) {
+  const CallScope scope("from_host", site);
   const std::size_t bytes = checked_bytes(dtype, shape);
   require_memory(data, bytes, shape);
   if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) {
@@ -130,8 +132,9 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
 }
 
 Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
-                   Device device) {
-  if (!fill) fail<ValueError>("from_filler: the function is empty");
+                   Device device, std::source_location site) {
+  const CallScope scope("from_filler", site);
+  if (!fill) fail<ValueError>("the function is empty");
   const std::size_t bytes = checked_bytes(dtype, shape);
   const auto checked_fill = [&](void* data) {
     fill(data, bytes);
@@ -148,8 +151,14 @@ Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fil
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 
-Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
-                   Device device) {
+void detail::fail_to_fill(const std::string& what, const std::source_location& site) {
+  const CallScope scope("tensor", site);
+  fail<ShapeError>("{}", what);
+}
+
+Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner, Device device,
+                   std::source_location site) {
+  const CallScope scope("from_memory", site);
   const std::size_t bytes = checked_bytes(dtype, shape);
   require_memory(data, bytes, shape);
   if (!in_host_memory(device))
@@ -192,8 +201,8 @@ void tell_of_move(const Tensor& from, const Tensor& to) {
 }  // namespace
 
 Tensor to_device(const Tensor& x, Device device, std::source_location site) {
-  if (x.device() == device) return x;
   const CallScope scope("to_device", site);
+  if (x.device() == device) return x;
   Tensor moved = from_host(read_value(state_of(x)), x.dtype(), x.shape(), device);
   if (current_watcher != nullptr) tell_of_move(x, moved);
   return moved;
@@ -218,13 +227,14 @@ Scalar Tensor::item_scalar(std::source_location site) const {
   return Scalar::read(dtype(), read_value(state_of(*this)));
 }
 
-std::string Tensor::to_string() const {
+std::string Tensor::to_string(std::source_location site) const {
+  const CallScope scope("to_string", site);
   // Where syncs are errors, looking at a tensor in a log or a debugger must not be one.
   if (sync_mode() == SyncMode::error && is_pending()) return "<pending>";
   return format_array(read_value(state_of(*this)), dtype(), shape(), PrintOptions{});
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << x.to_string(); }
+std::ostream& operator<<(std::ostream& out, const Printed& x) { return out << x.tensor().to_string(x.site()); }
 
 // --- options ---
 
@@ -239,7 +249,8 @@ Options options() {
           .force_fallback = fallback_text(*switches())};
 }
 
-void set_options(const Options& options) {
+void set_options(const Options& options, std::source_location site) {
+  const CallScope scope("set_options", site);
   if (options.max_pending_nodes < 2) {
     fail<ValueError>("max_pending_nodes is {}; it must be at least 2", options.max_pending_nodes);
   }

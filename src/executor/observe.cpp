@@ -35,7 +35,8 @@ std::vector<TensorState*> states_of(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-std::string dump(const std::vector<Tensor>& tensors, DumpFormat format) {
+std::string dump(const std::vector<Tensor>& tensors, DumpFormat format, std::source_location site) {
+  const CallScope scope("dump", site);
   const PendingGraph pending = pending_graph(states_of(tensors));
   if (format != DumpFormat::backend) return to_string(pending.graph, static_cast<GraphFormat>(format));
   return pending.graph.nodes.empty() ? ""
@@ -44,7 +45,8 @@ std::string dump(const std::vector<Tensor>& tensors, DumpFormat format) {
 
 // --- plans ---
 
-std::uint64_t graph_key(const std::vector<Tensor>& tensors) {
+std::uint64_t graph_key(const std::vector<Tensor>& tensors, std::source_location site) {
+  const CallScope scope("graph_key", site);
   const PendingGraph pending = pending_graph(states_of(tensors));
   return pending.graph.nodes.empty() ? 0 : structure_hash(pending.graph, pending.device);
 }

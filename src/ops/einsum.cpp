@@ -5,7 +5,6 @@
 #include "ops/einsum.calls.gen.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string>
 
@@ -28,6 +27,15 @@ struct Term {
   bool has_ellipsis = false;
 };
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// The character that begins here; outside of ASCII it has several bytes, and one of them alone is no text.
+std::string_view character_at(std::string_view text, std::size_t begin) {
+  std::size_t end = begin + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
+  return text.substr(begin, end - begin);
+}
+
 Term parse_term(std::string_view text, std::string_view subscripts) {
   Term term;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,10 +47,11 @@ Term parse_term(std::string_view text, std::string_view subscripts) {
       term.has_ellipsis = true;
       term.letters.push_back(kEllipsis);
       i += 2;
-    } else if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+    } else if (is_letter(c)) {
       term.letters.push_back(c);
     } else {
-      fail<ValueError>("subscripts '{}' contain '{}'; they take letters, '...', ',' and '->'", subscripts, c);
+      fail<ValueError>("subscripts '{}' contain '{}'; they take the letters a to z and A to Z, '...', ',' and '->'",
+                       subscripts, character_at(text, i));
     }
   }
   return term;

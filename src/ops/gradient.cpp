@@ -11,7 +11,8 @@ namespace lento {
 
 using composite::renamed;
 
-Tensor stop_gradient(const Tensor& x) {
+Tensor stop_gradient(const Tensor& x, std::source_location site) {
+  const CallScope scope("stop_gradient", site);
   (void)state_of(x);  // an empty handle is an error here too
   if (current_watcher == nullptr) return x;
   const Concealed concealed({&x, 1});
@@ -26,11 +27,16 @@ bool is_differentiated(const Tensor& x) {
 }
 
 std::vector<Tensor> custom_gradient(const TensorFunction& function, const BackwardFunction& backward,
-                                    const std::vector<Tensor>& inputs) {
-  if (!function || !backward) fail<ValueError>("custom_gradient: a function is empty");
-  for (const Tensor& x : inputs) (void)state_of(x);
+                                    const std::vector<Tensor>& inputs, std::source_location site) {
+  {
+    const CallScope scope("custom_gradient", site);
+    if (!function || !backward) fail<ValueError>("a function is empty");
+    for (const Tensor& x : inputs) (void)state_of(x);
+  }
   if (current_watcher == nullptr) return function(inputs);
-  CustomCall call{inputs, {}, std::make_shared<const BackwardFunction>(backward), call_context().source};
+  const Source& known = call_context().source;
+  CustomCall call{
+      inputs, {}, std::make_shared<const BackwardFunction>(backward), known.known() ? known : Source::from(site)};
   {
     const Concealed concealed(inputs);
     for (const Tensor& output : function(inputs)) call.outputs.push_back(renamed(output));

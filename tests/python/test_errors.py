@@ -150,7 +150,7 @@ WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
 def test_t2_argument_errors_read_like_pythons(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(TypeError) as caught:
         call()
-    assert str(caught.value) == message
+    assert re.fullmatch(re.escape(message) + r", at test_errors\.py:\d+", str(caught.value)), caught.value
 
 
 def test_unknown_device_names_the_devices_there_are() -> None:

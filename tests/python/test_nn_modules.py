@@ -106,7 +106,7 @@ def test_a_state_that_does_not_fit_changes_nothing(state: dict[str, Any], messag
     before = layer.weight.numpy()
     with pytest.raises(lento.errors.ValueError) as raised:
         layer.load_state_dict(state)
-    assert str(raised.value) == message
+    assert re.fullmatch(re.escape(message) + r", at test_nn_modules\.py:\d+", str(raised.value)), raised.value
     np.testing.assert_array_equal(layer.weight.numpy(), before)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import _core, tree
+from .._fail import fail
 from . import (
     closure,
     computation,
@@ -84,7 +85,7 @@ def sync_multi(tensors: Iterable[_core.Tensor], devices: Sequence[Any] | None = 
 def get_tensor_id(tensor: _core.Tensor) -> int:
     """A number that no other value of this process has."""
     if not isinstance(tensor, _core.Tensor):
-        raise TypeError(f"get_tensor_id(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+        raise fail(TypeError, f"get_tensor_id(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     return tensor.id
 
 

@@ -7,16 +7,17 @@ import os
 from typing import Any
 
 from .. import _core, _npy
+from .._fail import fail
 
 
 def _named(tree: Any, way: str, found: dict[str, _core.Tensor]) -> None:
     if isinstance(tree, _core.Tensor):
         if way in found:
-            raise ValueError(f"save(): two tensors would be called {way!r}")
+            raise fail(ValueError, f"save(): two tensors would be called {way!r}")
         found[way] = tree
         return
     if not isinstance(tree, dict | tuple | list):
-        raise TypeError(f"save(): {way or 'the argument'} is no tensor but {type(tree).__name__}")
+        raise fail(TypeError, f"save(): {way or 'the argument'} is no tensor but {type(tree).__name__}")
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree)
     for key, value in entries:
         _named(value, f"{way}.{key}" if way else str(key), found)

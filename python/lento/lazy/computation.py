@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from .. import _core
+from .._fail import fail
 
 __all__ = ["get_graph_hash", "get_tensors_ts_device_data_node", "run_cached_graph"]
 
@@ -36,6 +37,7 @@ def run_cached_graph(hash_str: str, graph_inputs: Sequence[_core.Tensor]) -> lis
 
 def get_tensors_ts_device_data_node(tensors: Sequence[_core.Tensor]) -> NoReturn:
     """Not in Lento, which has no TorchScript: raises ``NotImplementedError``. ``lento.dump`` shows a graph's inputs."""
-    raise NotImplementedError(
-        "get_tensors_ts_device_data_node(): Lento has no TorchScript graphs; lento.dump(tensors) shows the inputs"
+    raise fail(
+        NotImplementedError,
+        "get_tensors_ts_device_data_node(): Lento has no TorchScript graphs; lento.dump(tensors) shows the inputs",
     )

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._fail import fail
 
 __all__ = ["get_force_fallback", "set_force_fallback", "set_reuse_ir"]
 
@@ -25,7 +26,7 @@ def set_force_fallback(configval: str) -> None:
     The names are Lento's; ``aten::`` before a name is left out.
     """
     if not isinstance(configval, str):
-        raise TypeError(f"set_force_fallback(): argument 'configval' must be str, not {type(configval).__name__}")
+        raise fail(TypeError, f"set_force_fallback(): argument 'configval' must be str, not {type(configval).__name__}")
     names = (name.strip().removeprefix("aten::") for name in configval.split(","))
     _core.set_options(force_fallback=",".join(name for name in names if name))
 
@@ -33,4 +34,4 @@ def set_force_fallback(configval: str) -> None:
 def set_reuse_ir(val: bool) -> None:
     """Does nothing: Lento appends to a tape when it records, so that there are no nodes to make or to reuse."""
     if not isinstance(val, bool):
-        raise TypeError(f"set_reuse_ir(): argument 'val' must be bool, not {type(val).__name__}")
+        raise fail(TypeError, f"set_reuse_ir(): argument 'val' must be bool, not {type(val).__name__}")

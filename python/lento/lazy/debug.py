@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import _core
+from .._fail import fail
 
 __all__ = ["dump_ir", "render_ir_graph"]
 
@@ -25,4 +26,4 @@ def dump_ir(tensors: Sequence[_core.Tensor], ir_format: str) -> str:
         return _core.dump(tensors, "text")
     if ir_format == "backend":
         return _core.dump(tensors, "backend")
-    raise RuntimeError(f"dump_ir(): unrecognized IR format {ir_format!r}; there are 'text' and 'backend'")
+    raise fail(RuntimeError, f"dump_ir(): unrecognized IR format {ir_format!r}; there are 'text' and 'backend'")

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/processors.h"
 #include "base/fail.h"
+#include "base/source.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -239,7 +240,8 @@ namespace lento {
 
 int num_threads() { return cpu::thread_count().load(std::memory_order_relaxed); }
 
-void set_num_threads(int count) {
+void set_num_threads(int count, std::source_location site) {
+  const CallScope scope("set_num_threads", site);
   if (count < 1) fail<ValueError>("the number of threads must be at least 1, got {}", count);
   cpu::thread_count().store(count, std::memory_order_relaxed);
 }
