@@ -252,7 +252,7 @@ void end_closures() noexcept {
 }  // namespace
 
 ClosureError::ClosureError(std::exception_ptr cause)
-    : BackendError(std::string(kClosureRefused) + ": " + text_of(cause)), cause_(std::move(cause)) {}
+    : BackendError(fmt::format("{}: {}", kClosureRefused, text_of(cause))), cause_(std::move(cause)) {}
 
 std::size_t max_async_closures() {
   // The second is the name in programs that were written for PyTorch's lazy tensors.
