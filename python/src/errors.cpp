@@ -5,12 +5,12 @@
 
 #include <lento/closures.h>
 
-#include "executor/closures.h"
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <new>
 #include <string>
+#include "executor/closures.h"
 
 namespace lento::python {
 namespace {
