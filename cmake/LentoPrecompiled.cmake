@@ -10,6 +10,12 @@ set(LENTO_PRECOMPILED
   <memory> <mutex> <optional> <source_location> <span> <stdexcept> <string> <string_view> <type_traits> <unordered_map>
   <utility> <variant> <vector> <fmt/format.h>)
 
+# GCC 12 and 13 warn of what std::string does inside when that was precompiled: nothing of it is true.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14 AND
+   NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  add_compile_options(-Wno-array-bounds -Wno-restrict)
+endif()
+
 # lento_precompile(<target> [<more headers>...]): makes a precompiled header for the C++ files of the target.
 function(lento_precompile target)
   set(headers ${LENTO_PRECOMPILED} ${ARGN})

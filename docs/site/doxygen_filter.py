@@ -19,8 +19,8 @@ def joined(block: re.Match[str]) -> str:
 
 
 def filtered(text: str, generated: Path) -> str:
-    # Methods of the catalogue are included inside of the class, where Doxygen would not look, and each op function is in
-    # a header of its own, which would be a page of its own.
+    # Methods of the catalogue are included inside of the class, where Doxygen would not look; each op function has a
+    # header of its own, which would become a page of its own.
     parts = r"^#include <(lento/(?:ops/.*\.gen\.h|.*\.inc))>"
     text = re.sub(parts, lambda found: (generated / found[1]).read_text(), text, flags=re.M)
     # Private parts and macros are in Doxygen's XML whatever its settings say.

@@ -26,6 +26,7 @@ from ._core import add_to_counter as add
 from ._core import counter, counters, report, timing, timings
 from ._core import record_timing as record
 from ._core import reset_metrics as reset
+from ._fail import fail
 
 __all__ = ["add", "counter", "counters", "record", "report", "reset", "timed", "timing", "timings"]
 
@@ -41,7 +42,7 @@ class timed(ContextDecorator):
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"timed(): argument 'name' must be str, not {type(name).__name__}")
+            raise fail(TypeError, f"timed(): argument 'name' must be str, not {type(name).__name__}")
         self.name = name
         self._starts: list[float] = []  # a decorated function may be recursive
 

@@ -266,11 +266,23 @@ nb::dict timing_entries() {
   return entries;
 }
 
-void add_to_counter(std::string_view name, const nb::object& n) {
+void add_to_counter(const nb::object& given, const nb::object& n) {
+  const std::string_view name = string_argument(given.ptr(), "add", "name");
   const auto count = PyBool_Check(n.ptr()) ? std::nullopt : to_int(n.ptr());
   if (!count) raise(PyExc_TypeError, "add(): argument 'n' must be int, not %s", Py_TYPE(n.ptr())->tp_name);
   if (*count < 0) raise(PyExc_ValueError, "add(): a counter only grows; got %lld", static_cast<long long>(*count));
   metrics::add(name, static_cast<std::uint64_t>(*count));
+}
+
+void record_timing(const nb::object& given, const nb::object& seconds) {
+  const std::string_view name = string_argument(given.ptr(), "record", "name");
+  const double value = PyFloat_AsDouble(seconds.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    raise(PyExc_TypeError, "record(): argument 'seconds' must be float, not %s", Py_TYPE(seconds.ptr())->tp_name);
+  }
+  metrics::record(name, value);
 }
 
 void bind_metrics(nb::module_& module) {
@@ -298,7 +310,7 @@ void bind_metrics(nb::module_& module) {
              "    >>> lento.metrics.add(\"batches\", 2)\n"
              "    >>> lento.metrics.counter(\"batches\")\n"
              "    3\n");
-  module.def("record_timing", &metrics::record, nb::arg("name"), nb::arg("seconds"),
+  module.def("record_timing", &record_timing, nb::arg("name"), nb::arg("seconds"),
              "Records how long something took under a name of your own, which stands beside Lento's in ``timings`` and "
              "``report``.\nAt most 100 names, none of Lento's own.\n\n"
              "    >>> lento.metrics.record(\"load\", 0.25)\n"

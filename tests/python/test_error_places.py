@@ -57,6 +57,8 @@ TAKES_ANYTHING = {
 }
 # nanobind refuses a wrong number of arguments by itself, and knows no line: those that take none, or more than one.
 COUNTED_BY_NANOBIND = {
+    "Captured",
+    "capture",
     "clear",
     "counters",
     "default_generator",
@@ -67,6 +69,7 @@ COUNTED_BY_NANOBIND = {
     "info",
     "live_tensors",
     "plans",
+    "record",
     "report",
     "reset",
     "run",

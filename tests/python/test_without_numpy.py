@@ -35,7 +35,7 @@ def test_what_needs_numpy_says_so(reading: str) -> None:
             print(error)
         print(x.tolist())
         """,
-        "numpy(): NumPy is not installed; install it, or use tolist() or item()\n[1.0, 1.0]\n",
+        "numpy(): NumPy is not installed; install it, or use tolist() or item(), at <string>:7\n[1.0, 1.0]\n",
     )
 
 

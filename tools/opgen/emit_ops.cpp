@@ -129,6 +129,7 @@ std::string method_definitions(const Catalogue& catalogue) {
     std::vector<std::string> passed;
     for (std::size_t i = 1; i < entry.args.size(); ++i) passed.push_back(entry.args[i].name);
     if (!operand_first || !from_next) passed.push_back("site");
+    w.line("// {}: {}", entry.file, entry.name);
     w.function(fmt::format("{} Subscript::{}(", return_type(entry), entry.method),
                public_parameters(entry, false, true), ") const", fmt::format("return part().{}(", entry.method), passed,
                ");");

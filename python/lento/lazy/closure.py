@@ -27,6 +27,7 @@ from typing import Any
 
 from .. import _core
 from .._closures import add_step_closure as _add_step_closure
+from .._fail import fail
 from .device_context import DeviceContext, get_device_context
 
 __all__ = ["AsyncClosureHandler", "ClosureHandler", "add_step_closure", "run_step_closures"]
@@ -41,12 +42,14 @@ def _queue_size(given: int) -> int:
         if text is None:
             continue
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) > 0):
-            raise ValueError(f"{name} is '{text}'; it must be a whole number of at least 1")
+            raise fail(ValueError, f"{name} is '{text}'; it must be a whole number of at least 1")
         return int(text)
     if not isinstance(given, int) or isinstance(given, bool):
-        raise TypeError(f"AsyncClosureHandler(): argument 'max_queue_size' must be int, not {type(given).__name__}")
+        raise fail(
+            TypeError, f"AsyncClosureHandler(): argument 'max_queue_size' must be int, not {type(given).__name__}"
+        )
     if given < 1:
-        raise ValueError(f"AsyncClosureHandler(): max_queue_size must be at least 1, not {given}")
+        raise fail(ValueError, f"AsyncClosureHandler(): max_queue_size must be at least 1, not {given}")
     return given
 
 
@@ -102,7 +105,9 @@ class AsyncClosureHandler(ClosureHandler):
                 # The thread that failed drops what is queued before anything new is.
                 self._changed.wait_for(lambda: self._worker is not self._failed_worker)
                 failure, self._failure = self._failure, None
-                raise RuntimeError("Cannot run asynchronous closure due to previously raised exception") from failure
+                raise fail(
+                    RuntimeError, "Cannot run asynchronous closure due to previously raised exception"
+                ) from failure
             self._queue.append(closure)
             self._start()
             self._changed.notify_all()
@@ -163,7 +168,7 @@ def add_step_closure(closure: Callable[..., object], args: Iterable[Any] = (), r
         _add_step_closure(closure, args, run_async)
         return
     if not callable(closure):
-        raise TypeError(f"add_step_closure(): argument 'closure' must be callable, not {type(closure).__name__}")
+        raise fail(TypeError, f"add_step_closure(): argument 'closure' must be callable, not {type(closure).__name__}")
     _add_step_closure(lambda *values: handler([lambda: closure(*values)]), args)
 
 

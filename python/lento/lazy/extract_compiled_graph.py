@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._fail import fail
 from . import metrics
 
 __all__ = ["extract_compiled_graph", "force_lazy_device", "get_fallback_ops"]
@@ -31,7 +32,7 @@ def get_fallback_ops() -> list[str]:
 def _check_inputs(function: str, tensors: Sequence[Any]) -> list[_core.Tensor]:
     for number, tensor in enumerate(tensors):
         if not isinstance(tensor, _core.Tensor):
-            raise TypeError(f"{function}(): input {number} must be Tensor, not {type(tensor).__name__}")
+            raise fail(TypeError, f"{function}(): input {number} must be Tensor, not {type(tensor).__name__}")
     return list(tensors)
 
 
