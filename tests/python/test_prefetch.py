@@ -291,8 +291,8 @@ def test_a_forked_child_is_told_and_makes_its_own() -> None:
             assert os.waitpid(child, 0)[1] == 0
             print(next(items))
         """,
-        "0\nprefetch(): this iterator's thread is in the process that was forked; make another one here, at <string>:8\n"
-        "[[0.0], [1.0], [2.0]]\n1\n",
+        "0\nprefetch(): this iterator's thread is in the process that was forked; make another one here, "
+        "at <string>:8\n[[0.0], [1.0], [2.0]]\n1\n",
     )
 
 
