@@ -41,10 +41,13 @@ if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   endforeach()
   set(math ${LENTO_SCALAR_MATH})
   list(TRANSFORM math PREPEND "--math;")
+  # The headers that the last run left are outputs too, so that ninja looks at them again once opgen has run. In a new
+  # build folder there are none, and nothing that could have included them.
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${LENTO_GENERATED_DIR}/*.gen.h ${LENTO_GENERATED_DIR}/*.gen.inc)
   set(stamp ${PROJECT_BINARY_DIR}/opgen.stamp)
   add_custom_command(
     OUTPUT ${stamp}
-    BYPRODUCTS ${compiled}
+    BYPRODUCTS ${compiled} ${headers}
     COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet ${math} ${callers}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH} ${LENTO_CALLERS}
