@@ -44,8 +44,9 @@ LENTO_API std::vector<Tensor> run(std::uint64_t key, const std::vector<Tensor>& 
 /// cache::run does, with inputs and outputs in the caller's order, and without a plan that has to stay in the cache.
 class LENTO_API Captured {
  public:
-  /// The outputs for these inputs, one per input given to capture(), of the same dtypes and shapes. Returns before they
-  /// are computed, as eval does. Numbers, random ones included, and tensors that are no inputs are those of the trace.
+  /// Computes the captured outputs from these inputs: one for each that capture() got, with its dtype and shape.
+  /// Returns before they are computed, as eval does. Numbers, random ones included, and tensors that are no inputs are
+  /// those of the trace.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs,
                                  std::source_location site = std::source_location::current()) const;
   /// The graph_key of what it runs; 0 when that is nothing.
@@ -57,7 +58,8 @@ class LENTO_API Captured {
   std::shared_ptr<const State> state_;
 };
 /// Takes what computes `outputs` from `inputs`, which must have been evaluated before the outputs were recorded
-/// (ValueError), and starts computing the outputs, so that the plan is there.
+/// (ValueError), and starts computing the outputs, so that the plan is there. An output that has been evaluated is a
+/// constant: what computed it is gone.
 LENTO_API Captured capture(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                            std::source_location site = std::source_location::current());
 /// Evicts at once what is over the new limit.

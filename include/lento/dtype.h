@@ -93,8 +93,10 @@ concept IntegerType = std::integral<T> && sizeof(T) <= 8 && !std::same_as<std::r
 
 /// What a number may be given as and read as. A long double counts as a double.
 template <class T>
-concept Number = IntegerType<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
-                 std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
+concept Number =
+    IntegerType<T> || std::same_as<std::remove_cv_t<T>, float> || std::same_as<std::remove_cv_t<T>, double> ||
+    std::same_as<std::remove_cv_t<T>, long double> || std::same_as<T, std::complex<float>> ||
+    std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
 /// What the elements of a tensor may be in memory.
 template <class T>

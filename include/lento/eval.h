@@ -23,8 +23,7 @@ inline void eval(const Tensor& x, std::source_location site = std::source_locati
   eval(std::vector<Tensor>{x}, site);
 }
 /// eval(x, y, z)
-template <class... Tensors>
-  requires(std::same_as<Tensors, Tensor> && ...)
+template <std::convertible_to<Tensor>... Tensors>
 void eval(const LocatedTensor& first, const Tensor& second, const Tensors&... rest) {
   eval(std::vector<Tensor>{first.tensor, second, rest...}, first.site);
 }

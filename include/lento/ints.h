@@ -105,10 +105,12 @@ class Ints {
 /// The extents of a tensor, outermost first. () is a zero-dimensional tensor of one element.
 using Shape = Ints;
 
-/// Elements of a tensor of this shape (1 for ()).
+/// Elements of a tensor of this shape (1 for ()); -1 when 63 bits cannot count them, so that no tensor has it.
 inline std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
+  for (const std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) return -1;
+  }
   return count;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -44,16 +45,18 @@ LENTO_API std::map<std::string, Timing> timings();
 
 /// Adds to the user's counter of this name. Throws ValueError when the name is empty or one of Lento's own, and when
 /// there are 1000 already.
-LENTO_API void add(std::string_view name, std::uint64_t n = 1);
+LENTO_API void add(std::string_view name, std::uint64_t n = 1,
+                   std::source_location site = std::source_location::current());
 /// Records how long something took under the user's name. Throws ValueError when the duration is negative or no number,
 /// when the name is empty or one of Lento's own, and when there are 100 already.
-LENTO_API void record(std::string_view name, double seconds);
+LENTO_API void record(std::string_view name, double seconds,
+                      std::source_location site = std::source_location::current());
 
 /// Records the time from its construction to its destruction: `metrics::Timed load("load");`
 class LENTO_API Timed {
  public:
   /// Throws as record() does.
-  explicit Timed(std::string_view name);
+  explicit Timed(std::string_view name, std::source_location site = std::source_location::current());
   ~Timed();
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;

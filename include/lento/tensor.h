@@ -213,6 +213,7 @@ class LENTO_API Subscript {
   friend class IndexList;
   friend class Operand;
   friend class Printed;
+  friend struct LocatedTensor;
   using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
   /// Recorded when it is first asked for.
@@ -229,9 +230,12 @@ class LENTO_API Subscript {
   std::exception_ptr failure_{};  // why there is no part, for whoever reads it
 };
 
-/// The first argument of functions of any number of tensors, which have no place for the caller's line behind them.
+/// The operand of unary operators, and the first argument of functions of any number of tensors: they have no place for
+/// the caller's line behind them.
 struct LocatedTensor {
   LocatedTensor(const Tensor& x, std::source_location line = std::source_location::current()) : tensor(x), site(line) {}
+  LocatedTensor(const Subscript& part, std::source_location line = std::source_location::current())
+      : tensor(part.part(line)), site(line) {}
 
   const Tensor& tensor;
   std::source_location site;
@@ -257,9 +261,9 @@ LENTO_API Tensor operator<(const Operand& a, const Operand& b);
 LENTO_API Tensor operator<=(const Operand& a, const Operand& b);
 LENTO_API Tensor operator>(const Operand& a, const Operand& b);
 LENTO_API Tensor operator>=(const Operand& a, const Operand& b);
-LENTO_API Tensor operator-(const Tensor& x);
-LENTO_API Tensor operator~(const Tensor& x);
-LENTO_API Tensor operator!(const Tensor& x);
+LENTO_API Tensor operator-(const LocatedTensor& x);
+LENTO_API Tensor operator~(const LocatedTensor& x);
+LENTO_API Tensor operator!(const LocatedTensor& x);
 
 /// What `out << x` takes: a tensor, or a part of one, and the line that prints it.
 class Printed {
@@ -327,8 +331,8 @@ Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = 
 }
 template <Element T>
   requires(!std::same_as<T, bool>)
-Tensor tensor(const std::vector<T>& values, std::source_location site = std::source_location::current()) {
-  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())}, {}, site);
+Tensor tensor(const std::vector<T>& values) {
+  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())});
 }
 /// tensor({1.0f, 2.0f}): one axis.
 template <Element T>

@@ -57,7 +57,7 @@ def names_its_errors(cls: _C) -> _C:
 _WRONG_ARGUMENTS = (TypeError, ValueError, IndexError, OverflowError, MemoryError)
 
 
-_FOLDER = os.path.dirname(__file__)
+_FOLDER = os.path.join(os.path.dirname(__file__), "")
 
 
 def _name(error: Exception, caller: str) -> None:

@@ -35,6 +35,9 @@ def prefetch(iterable: Iterable[Any], size: int = 2) -> Prefetch:
     return Prefetch(iterable, size)
 
 
+_MOST_ITEMS = 2**20
+
+
 class _Feed:
     """What the iterator and its thread share. The thread has no reference to the iterator, so that it can become
     garbage; and there is no lock that a finalizer might need while its own thread holds it."""
@@ -92,8 +95,10 @@ class Prefetch:
     """An iterator whose items a thread prepares; see :func:`lento.prefetch`."""
 
     def __init__(self, iterable: Iterable[Any], size: int) -> None:
-        if not isinstance(size, int) or size < 1:
-            raise fail(errors.ValueError, f"prefetch(): size is a number of items from 1 on, not {size!r}")
+        if not isinstance(size, int) or not 1 <= size <= _MOST_ITEMS:
+            raise fail(
+                errors.ValueError, f"prefetch(): size is a number of items from 1 to {_MOST_ITEMS}, not {size!r}"
+            )
         self._feed = _Feed(size)
         # A loader that hangs must not keep the program from ending.
         self._thread = threading.Thread(

@@ -44,7 +44,10 @@ class timed(ContextDecorator):
         if not isinstance(name, str):
             raise fail(TypeError, f"timed(): argument 'name' must be str, not {type(name).__name__}")
         self.name = name
-        self._starts: list[float] = []  # a decorated function may be recursive
+        self._starts: list[float] = []  # one may be entered again inside
+
+    def _recreate_cm(self) -> timed:
+        return timed(self.name)  # each call of a decorated function has its own: several threads may be inside
 
     def __enter__(self) -> timed:
         self._starts.append(time.perf_counter())

@@ -198,7 +198,7 @@ std::optional<Device> to_device(PyObject* object) {
   if (const Device* device = device_value(object)) return *device;
   const auto text = to_string_view(object);
   if (!text) return std::nullopt;
-  const CallScope scope("", Source{});  // whose argument it is knows the caller
+  const CallScope scope("", Source{});  // the caller adds the name of its function
   return Device(*text);
 }
 

@@ -271,6 +271,7 @@ void add_to_counter(const nb::object& given, const nb::object& n) {
   const auto count = PyBool_Check(n.ptr()) ? std::nullopt : to_int(n.ptr());
   if (!count) raise(PyExc_TypeError, "add(): argument 'n' must be int, not %s", Py_TYPE(n.ptr())->tp_name);
   if (*count < 0) raise(PyExc_ValueError, "add(): a counter only grows; got %lld", static_cast<long long>(*count));
+  const PythonSourceScope source;
   metrics::add(name, static_cast<std::uint64_t>(*count));
 }
 
@@ -282,6 +283,7 @@ void record_timing(const nb::object& given, const nb::object& seconds) {
     PyErr_Clear();
     raise(PyExc_TypeError, "record(): argument 'seconds' must be float, not %s", Py_TYPE(seconds.ptr())->tp_name);
   }
+  const PythonSourceScope source;
   metrics::record(name, value);
 }
 

@@ -86,7 +86,9 @@ std::uintptr_t pin(PyCodeObject* code) {
     if (const auto found = pins.units.find(code); found != pins.units.end()) {
       unit = found->second;
     } else {
-      const bool internal = !pins.package_folder.empty() && file.starts_with(pins.package_folder);
+      // What the package wraps in a context manager is called through contextlib.
+      const bool internal =
+          !pins.package_folder.empty() && (file.starts_with(pins.package_folder) || file.ends_with("/contextlib.py"));
       if (const auto slash = file.rfind('/'); slash != std::string::npos) file.erase(0, slash + 1);
       const std::size_t index = pins.next++ % kSlots;
       Slot& slot = pins.slots[index];

@@ -9,9 +9,9 @@
 
 namespace lento {
 
-/// A number from -kCountableRows on and below 0 is moved by this, where no index is in range, and back again where an
-/// error names it. (An index of take that is really in that one part of the numbers is named wrongly, and refused all
-/// the same.) Numbers below are left as they are: they are out of range of anything that has elements.
+/// A number in [-kCountableRows, 0) is shifted by this, to where no index is valid; messages shift it back. An index of
+/// take that really lies there is refused all the same, but named wrongly. Numbers below are left as they are: they are
+/// out of range of anything that has elements.
 inline constexpr std::int64_t kBelowAllIndices = -(std::int64_t{1} << 62);
 inline constexpr int kCountableBits = 48;
 inline constexpr std::int64_t kCountableRows = std::int64_t{1} << kCountableBits;

@@ -40,7 +40,7 @@ constinit OfFloats newest_hypotf = lento_first_hypotf;
 
 }  // namespace
 
-// The compiler takes functions that it knows for visible ones.
+// GCC gives built-in functions default visibility whatever the flags say, so the assembler hides them.
 __asm__(".hidden hypot\n.hidden hypotf\n.hidden arc4random");
 
 extern "C" {

@@ -95,6 +95,7 @@ class AsyncQueue {
   void put_back(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
+    changed_.notify_all();
   }
 
   std::exception_ptr take_failure() {
@@ -207,14 +208,16 @@ std::atomic<bool> abandoned{false};
 
 /// What an exception says.
 std::string text_of(const std::exception_ptr& exception) {
+  const auto or_nothing = [](const char* text) { return std::string(text == nullptr ? "" : text); };
+  if (!exception) return "nothing";
   try {
     std::rethrow_exception(exception);
   } catch (const std::exception& error) {
-    return error.what();
+    return or_nothing(error.what());
   } catch (const std::string& text) {
     return text;
   } catch (const char* text) {
-    return text;
+    return or_nothing(text);
   } catch (...) {
     return "something that is no std::exception";
   }

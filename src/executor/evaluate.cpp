@@ -181,7 +181,9 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
       if (remember && takes_all(tape, selection) && owned_by_caller(tape)) {
-        replay_of(tape.device).remember(TapeImage(tape, extract, selection.outputs, plan));
+        if (Replay* replay = replay_of(tape.device)) {
+          replay->remember(TapeImage(tape, extract, selection.outputs, plan));
+        }
       }
       run = bind_run(tape, selection, extract, std::move(plan));
     }
@@ -202,7 +204,8 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
   const NoForkNow no_fork;
   {
     const TapeGuard guard(tape);
-    TapeImage* image = tape.size() == 0 ? nullptr : replay_of(tape.device).find(tape);
+    Replay* replay = replay_of(tape.device);
+    TapeImage* image = tape.size() == 0 || replay == nullptr ? nullptr : replay->find(tape);
     if (image == nullptr) return {};
     image->plan->used.store(true, std::memory_order_relaxed);
     run = bind_run(tape, *image);

@@ -157,15 +157,20 @@ Timing timing(std::string_view name) {
   return it == all.end() ? Timing{} : it->second;
 }
 
-void add(std::string_view name, std::uint64_t n) { add_to_user_counter(name, n); }
+void add(std::string_view name, std::uint64_t n, std::source_location site) {
+  const CallScope scope("add", site);
+  add_to_user_counter(name, n);
+}
 
-void record(std::string_view name, double seconds) {
+void record(std::string_view name, double seconds, std::source_location site) {
+  const CallScope scope("record", site);
   constexpr double kLongest = 1e9;  // thirty years, so that nanoseconds fit into 64 bits
   if (!(seconds >= 0 && seconds <= kLongest)) fail<ValueError>("{} seconds are no duration", seconds);
   record_user_timing(name, std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
 }
 
-Timed::Timed(std::string_view name) : name_(name) {
+Timed::Timed(std::string_view name, std::source_location site) : name_(name) {
+  const CallScope scope("Timed", site);
   check_user_timing(name);
   start_ = std::chrono::steady_clock::now();
 }

@@ -129,7 +129,8 @@ PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t devi
 void PlanCache::compile(const CompilationPtr& work) {
   Plan& plan = *work->plan;
   const auto start = std::chrono::steady_clock::now();
-  // Where there is no thread for it, the caller compiles. Who waits adds what was called and where, not this.
+  // Where there is no thread for it, the caller compiles. The thread that waits adds the function
+  // and the line to the message; compile() must not.
   const CallContext caller = std::exchange(call_context(), CallContext{});
   try {
     const CompileSwitches held(plan.switches);

@@ -93,11 +93,25 @@ void Replay::remember(TapeImage image) {
   next_ = (next_ + 1) % kImages;
 }
 
-Replay& replay_of(std::uint8_t device) {
+namespace {
+
+/// Set once the thread's replays are gone; trivially destructible, so that it can still be read then.
+constinit thread_local bool replays_ended = false;
+
+struct ThreadReplays {
   // On the heap: the static TLS that a library loaded at run time may use is too small for it.
-  static thread_local std::unique_ptr<std::array<Replay, kMaxDevices>> replays;
-  if (replays == nullptr) replays = std::make_unique<std::array<Replay, kMaxDevices>>();
-  return (*replays)[device];
+  std::unique_ptr<std::array<Replay, kMaxDevices>> replays;
+
+  ~ThreadReplays() { replays_ended = true; }
+};
+
+}  // namespace
+
+Replay* replay_of(std::uint8_t device) {
+  if (replays_ended) return nullptr;
+  static thread_local ThreadReplays own;
+  if (own.replays == nullptr) own.replays = std::make_unique<std::array<Replay, kMaxDevices>>();
+  return &(*own.replays)[device];
 }
 
 }  // namespace lento

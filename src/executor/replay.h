@@ -54,7 +54,8 @@ class Replay {
   std::uint64_t epoch_ = 0;
 };
 
-/// The calling thread's images for this device.
-Replay& replay_of(std::uint8_t device);
+/// The calling thread's images for this device; null once the thread ends, while destructors of its variables may still
+/// compute.
+Replay* replay_of(std::uint8_t device);
 
 }  // namespace lento

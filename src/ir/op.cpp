@@ -48,8 +48,8 @@ class AddedOps {
     if (number == kMaxOps) fail<ValueError>("{} ops were added; there is room for no more", count_);
     const Op added = static_cast<Op>(number);
     auto kept = std::make_unique<OpInfo>(op);
-    by_name_.emplace(op.name, added);
     name_op_counters(added, op.name);
+    by_name_.emplace(op.name, added);
     slots_[count_++].store(kept.release(), std::memory_order_release);
     return added;
   }

@@ -45,6 +45,8 @@ constexpr Op op_number(Family family, std::uint16_t index) {
   return static_cast<Op>(first + index);
 }
 
+static_assert(static_cast<std::uint16_t>(op_number(Family::random, kFamilyOps)) <= kFirstElementwiseOp);
+
 namespace op {
 inline constexpr Op leaf = op_number(Family::bookkeeping, 0);    // a value that is already there: a buffer
 inline constexpr Op result = op_number(Family::bookkeeping, 1);  // a further result of an op that has several

@@ -79,12 +79,19 @@ std::int64_t arange_length(const Scalar& start, const Scalar& stop, const Scalar
   return static_cast<std::int64_t>(std::min<Wide>(length, std::numeric_limits<std::int64_t>::max()));
 }
 
+/// The largest of `length` whole numbers.
+Wide largest_whole(const Scalar& start, const Scalar& step, std::int64_t length) {
+  return std::max(whole(start), whole(start) + (length - 1) * whole(step));
+}
+
+constexpr Wide kBeyondInt64 = Wide{1} << 63;
+
 /// The dtype of whole numbers from `start` to before `stop`: int64, or uint64 where a number is beyond it.
 DType arange_dtype(const Scalar& start, const Scalar& stop, const Scalar& step) {
-  constexpr Wide kLimit = Wide{1} << 63;
+  const std::int64_t length = arange_length(start, stop, step);
+  if (length == 0 || largest_whole(start, step, length) < kBeyondInt64) return kDefaultInt;
   const Wide first = whole(start);
-  const Wide last = first + (arange_length(start, stop, step) - 1) * whole(step);
-  if (std::max(first, last) < kLimit) return kDefaultInt;
+  const Wide last = first + (length - 1) * whole(step);
   if (std::min(first, last) < 0) fail<OverflowError>("no integer dtype holds both {} and {}", start, stop);
   return DType::uint64;
 }
@@ -184,8 +191,10 @@ Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scal
   const bool floating = first.is_floating() || end.is_floating() || step.is_floating();
   const DType result = dtype ? *dtype : floating ? kDefaultFloat : arange_dtype(first, end, step);
   const std::int64_t length = arange_length(first, end, step);
-  if (length > 0 && first.kind() == Scalar::Kind::uint_ && is_integer(result) && result != DType::uint64)
-    fail<OverflowError>("the integer {} does not fit into {}", first, result);
+  if (!floating && length > 0 && is_integer(result) && result != DType::uint64 &&
+      largest_whole(first, step, length) >= kBeyondInt64) {
+    fail<OverflowError>("the integers from {} to before {} do not fit into {}", first, end, result);
+  }
   return prim::iota(length, first, step, result, device_or(device));
 }
 

@@ -176,9 +176,9 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
       if (range->size() != 2) fail<ValueError>("a range has two ends, got {}", range->size());
       const double first = (*range)[0].to<double>();
       const double end = (*range)[1].to<double>();
-      if (!std::isfinite(first) || !std::isfinite(end) || first > end) {
-        fail<ValueError>("a range has finite ends, and the first is not above the second, got {} and {}", (*range)[0],
-                         (*range)[1]);
+      if (!std::isfinite(end - first) || first > end) {
+        fail<ValueError>("a range has a finite length, and its first end is not above the second, got {} and {}",
+                         (*range)[0], (*range)[1]);
       }
       low = number_tensor(first, DType::float64, device);
       high = number_tensor(end, DType::float64, device);
@@ -189,7 +189,8 @@ HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optio
       const Tensor ends = converted(
           prim::concatenate({prim::reduce_min(values, Ints{0}, true), prim::reduce_max(values, Ints{0}, true)}, 0),
           DType::float64);
-      const Tensor checked = refused_unless(all(isfinite(ends)), ends, Refused::histogram_range);
+      const Tensor checked =
+          refused_unless(isfinite(subtract(picked(ends, 0, 1), picked(ends, 0, 0))), ends, Refused::histogram_range);
       low = picked(checked, 0, 0);
       high = picked(checked, 0, 1);
     }

@@ -244,10 +244,15 @@ Tensor repeat(const Tensor& x, const Operand& repeats, std::optional<std::int64_
   }
   const Tensor ends = prim::scan_sum(converted(broadcast(flat(counts), Shape{extent}), DType::int64), 0);
   if (extent == 0) return source;
-  // One read for the shape and for the check that no number is negative.
+  // One read for the shape and for the checks: no number is negative, and their sum has not wrapped around. The second
+  // sum is inexact, and saturates where it becomes an integer.
+  const Tensor inexact = converted(broadcast(flat(counts), Shape{extent}), DType::float64);
   const Tensor facts = prim::concatenate(
-      {sliced(ends, 0, extent - 1, 1), converted(prim::reduce_min(flat(counts), Ints{0}, true), DType::int64)}, 0);
+      {sliced(ends, 0, extent - 1, 1), converted(prim::reduce_min(flat(counts), Ints{0}, true), DType::int64),
+       converted(prim::reduce_sum(inexact, Ints{0}, true), DType::int64)},
+      0);
   const std::vector<std::int64_t> known = facts.to_vector<std::int64_t>();
+  if (known[2] > kMostElements) fail<ShapeError>("the repeats sum up to more elements than a tensor can have");
   if (known[1] < 0) fail<ValueError>("repeats cannot be negative, got {}", known[1]);
   // The k-th element of the result comes from the first position whose end lies behind k.
   const Tensor positions = prim::search_sorted(ends, counting(known[0], x.device()), true);

@@ -28,9 +28,9 @@ Tensor operator<(const Operand& a, const Operand& b) { return less(a, b); }
 Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }
 Tensor operator>=(const Operand& a, const Operand& b) { return greater_equal(a, b); }
-Tensor operator-(const Tensor& x) { return negative(x); }
-Tensor operator~(const Tensor& x) { return bitwise_invert(x); }
-Tensor operator!(const Tensor& x) { return logical_not(x); }
+Tensor operator-(const LocatedTensor& x) { return negative(x.tensor, x.site); }
+Tensor operator~(const LocatedTensor& x) { return bitwise_invert(x.tensor, x.site); }
+Tensor operator!(const LocatedTensor& x) { return logical_not(x.tensor, x.site); }
 
 // --- in place: the handle gets a new value of the same shape and dtype (clause T6) ---
 

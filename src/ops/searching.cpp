@@ -1,6 +1,7 @@
 // Finding elements (ops/searching.yaml). The number of elements found decides a shape and is evaluated; everything else
 // is lazy.
 #include "base/fail.h"
+#include "ir/shape_limit.h"
 #include "ops/compose.h"
 #include "ops/searching.calls.gen.h"
 
@@ -110,6 +111,7 @@ Tensor ravel_multi_index(const std::vector<Tensor>& indices, const Ints& shape) 
   if (indices.size() != shape.size() || indices.empty()) {
     fail<ValueError>("{} coordinates do not fit shape {}", indices.size(), shape);
   }
+  (void)counted(shape);  // every position can be counted
   Tensor position = indices.front();
   for (std::size_t i = 1; i < shape.size(); ++i) position = add(multiply(position, shape[i]), indices[i]);
   return position;

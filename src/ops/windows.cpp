@@ -83,6 +83,9 @@ Tensor pad(const Tensor& x, const Ints& pad_width, std::string_view mode, const 
     const std::int64_t high = padding.high[axis];
     if (low == 0 && high == 0) continue;
     const std::int64_t extent = x.shape()[axis];
+    if (low > kMostElements || high > kMostElements) {
+      fail<ShapeError>("padding axis {} of {} by {} and {} makes it too large", axis, type_of(x), low, high);
+    }
     if (extent == 0)
       fail<ValueError>("axis {} of {} is empty: mode '{}' has nothing to pad with", axis, type_of(x), mode);
     result =

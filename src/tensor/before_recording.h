@@ -14,7 +14,7 @@ namespace lento {
 /// How many reasons there are to ask: 0 while one thread records and its trace is short. One load per op.
 LENTO_API extern std::atomic<int> reasons_to_wait;
 
-/// Whether the calling thread has put off shortening a trace because it was not to block then.
+/// Whether the calling thread has put off shortening a trace because it could not block at that moment.
 LENTO_API bool has_long_trace();
 /// Shortens those traces. Throws what ends the wait; then they stay long, and the next op asks again.
 LENTO_API void shorten_traces();

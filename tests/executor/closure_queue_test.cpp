@@ -355,5 +355,12 @@ TEST_F(ClosureQueue, C1_AnEmptyHandleIsRefusedAndSpoilsNoStep) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(ClosureErrors, C5_SayWhateverWasThrown) {
+  EXPECT_NE(std::string(ClosureError(nullptr).what()).find("nothing"), std::string::npos);
+  const char* none = nullptr;
+  const ClosureError of_null(std::make_exception_ptr(none));
+  EXPECT_NE(std::string(of_null.what()).find("Cannot run asynchronous closure"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lento

@@ -156,5 +156,27 @@ TEST_F(ProcessEnd, E5_ExitWhileARunIsUnderWay) {
       ::testing::ExitedWithCode(13), "");
 }
 
+/// Computes when the thread ends, after what Lento keeps for the thread is gone.
+struct LateReader {
+  Tensor held;
+  std::vector<float>* result = nullptr;
+
+  ~LateReader() {
+    if (result != nullptr) *result = (held + 1.0F).to_vector<float>();
+  }
+};
+
+thread_local LateReader late;
+
+TEST(ThreadEnd, ADestructorOfAThreadsVariableMayCompute) {
+  std::vector<float> result;
+  std::thread([&] {
+    late.result = &result;  // made before anything of Lento, so it goes last
+    late.held = ones({2}) * 3.0F;
+    step();
+  }).join();
+  EXPECT_EQ(result, (std::vector<float>{4, 4}));
+}
+
 }  // namespace
 }  // namespace lento

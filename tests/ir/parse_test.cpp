@@ -131,8 +131,9 @@ TEST(Parse, SaysWhatIsMissing) {
 }
 
 TEST(Parse, LongTokensAreShortened) {
-  expect_error("multiply(", std::string(100'000, 'x') + "(",
-               "line 2, column 8: unknown op '" + std::string(40, 'x') + "'");
+  std::string long_name(100'000, 'x');
+  long_name += '(';
+  expect_error("multiply(", long_name, "line 2, column 8: unknown op '" + std::string(40, 'x') + "'");
 }
 
 TEST(Parse, ListsAreBounded) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -404,3 +405,19 @@ def test_an_array_with_no_dtype_is_refused(answer: Any) -> None:
 def test_a_pickled_shape_of_anything_but_ints_is_refused(shape: Any) -> None:
     with pytest.raises(TypeError, match="has int, not"):
         lento._core._rebuild("float32", shape, b"")
+
+
+def test_lists_full_of_themselves_are_refused_beside_another_thread() -> None:
+    """An op then looks for operands that are pending there: once in each list, however often that is in it."""
+    tensors: list[Any] = []
+    thread = threading.Thread(target=lambda: tensors.append(lento.ones(3) + 1))
+    thread.start()
+    thread.join()
+    endless: list[Any] = []
+    endless.extend([endless, endless])
+    for function in (lento.stack, lento.concat, lento.asarray):
+        with pytest.raises((TypeError, ValueError, RecursionError, MemoryError)):
+            function(endless)
+    with pytest.raises((TypeError, ValueError, RecursionError, MemoryError)):
+        lento.add(lento.ones(3), endless)
+    assert float((tensors[0] + 1).sum()) == 9.0

@@ -6,8 +6,11 @@ import collections
 import inspect
 import io
 import os
+import queue
 import re
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -429,28 +432,66 @@ def test_handlers_run_closures_in_order() -> None:
     assert seen == list(range(1, 50))
 
 
+def is_inside(thread: int, function: Any) -> bool:
+    """Whether the thread has a frame of the function."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def test_c5_a_failed_closure_is_raised_by_the_next_run_always() -> None:
+    before = sys.getswitchinterval()
     handler = AsyncClosureHandler()
     ran: list[str] = []
+    worker: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def fail() -> None:
+        worker.put(threading.get_ident())
+        raise KeyError("closure")
+
+    try:
+        sys.setswitchinterval(1e-6)  # threads take turns as often as they can
+        failing_rounds(handler, fail, worker, ran)
+    finally:
+        sys.setswitchinterval(before)
+    assert ran == ["next"] * 300
+
+
+def failing_rounds(handler: AsyncClosureHandler, fail: Any, worker: queue.SimpleQueue[int], ran: list[str]) -> None:
     for _ in range(300):
-        left = threading.Event()
-
-        def fail(left: threading.Event = left) -> None:
-            try:
-                raise KeyError("closure")
-            finally:
-                left.set()
-
         handler.run(fail)
-        left.wait()
-        while not handler._failure:  # until the exception has left the closure's frame
-            pass
+        thread = worker.get()
+        while is_inside(thread, fail):
+            time.sleep(0)  # gives the GIL to whoever waits for it
         with pytest.raises(RuntimeError, match="due to previously raised exception") as caught:
             handler.run(lambda: ran.append("the one that raised"))
         assert isinstance(caught.value.__cause__, KeyError)
         handler.run(lambda: ran.append("next"))  # clean again
         handler.wait()
-    assert ran == ["next"] * 300
+
+
+def test_a_forked_child_has_handlers_without_work() -> None:
+    check_program(
+        """
+        import os, threading
+        from lento.lazy.closure import AsyncClosureHandler
+        handler = AsyncClosureHandler()
+        started, go = threading.Event(), threading.Event()
+        handler.run(lambda: (started.set(), go.wait()))
+        started.wait()
+        child = os.fork()
+        if child == 0:
+            handler.run(lambda: print("in the child", flush=True))
+            handler.wait()
+        else:
+            assert os.waitpid(child, 0)[1] == 0
+            go.set()
+            handler.wait()
+            print("in the parent")
+        """,
+        "in the child\nin the parent\n",
+    )
 
 
 def test_c5_what_waits_behind_a_failure_is_dropped() -> None:

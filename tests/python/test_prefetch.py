@@ -256,7 +256,7 @@ def test_several_threads_share_the_items() -> None:
 
 def test_wrong_calls() -> None:
     for size in (0, -1, 1.5, None):
-        with pytest.raises(ValueError, match=r"prefetch\(\): size is a number of items from 1 on"):
+        with pytest.raises(ValueError, match=r"prefetch\(\): size is a number of items from 1 to 1048576"):
             lento.prefetch([], size)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not iterable"):
         lento.prefetch(3)  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ def was_interrupted():
     # The promise is 100 ms. A machine that has other things to do gets ten times that; what never answers hangs, for
     # nobody opens the gate.
     waited = time.monotonic() - sent[0]
-    assert waited < 1, waited
+    assert waited < 5, waited  # a wait that nothing interrupts ends never; a loaded machine may take its time
     print("interrupted")
 """
 

@@ -111,6 +111,12 @@ TEST(NumbersAtTheEnds, T3_LongLongsAreExact) {
 
 // --- devices ---
 
+TEST(NumbersAtTheEnds, AnEmptyShapeIsThatOfASingleNumber) {
+  const std::vector<float> one = {3.0F};
+  EXPECT_EQ(tensor(one, {}).shape(), Shape{});
+  EXPECT_EQ(tensor(one).shape(), Shape{1});
+}
+
 TEST(Devices, T2_OnlyRegisteredIdsAreDevices) {
   const std::size_t count = devices().size();
   for (const Device device : devices()) EXPECT_EQ(Device::from_id(device.id()), device);

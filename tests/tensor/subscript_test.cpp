@@ -133,6 +133,16 @@ TEST(Subscripts, AreReadLikeTensors) {
   EXPECT_EQ(floats(grad([](const Tensor& y) { return sum(y * y); })(x[{0}])), (std::vector<float>{2, 4, 6}));
 }
 
+TEST(Subscripts, AreEvaluatedTogetherWithTensors) {
+  Tensor x = grid();
+  const Tensor y = x * 2.0F;
+  auto row = x[{0}];
+  eval(row, y, x[{1}]);
+  eval(y, x[{0}]);
+  EXPECT_FALSE(row.is_pending());
+  EXPECT_FALSE(y.is_pending());
+}
+
 TEST(Subscripts, OfSubscriptsAreValues) {
   Tensor x = grid();
   EXPECT_EQ((x[{1}][{0}].item<float>()), 4.0F);

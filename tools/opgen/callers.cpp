@@ -115,7 +115,7 @@ void emit_calls(const Catalogue& catalogue, const std::vector<CallerFolder>& fol
       texts[callers.prefix + "/" + item.path().stem().string()] += read(item.path());
     }
     for (const auto& [stem, text] : texts) {
-      // Whoever includes it asks for it; the others call no op, whatever their names are like.
+      // Only files that include their header get one; the others call no op.
       if (text.find("\"" + stem + ".calls.gen.h\"") == std::string::npos) continue;
       files[stem + ".calls.gen.h"] = calls_header(stem, ops_named_in(text, catalogue));
     }

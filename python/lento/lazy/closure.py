@@ -78,13 +78,17 @@ class AsyncClosureHandler(ClosureHandler):
     def __init__(self, max_queue_size: int = 100) -> None:
         super().__init__()
         self._limit = _queue_size(max_queue_size)
+        self._reset()
+        _handlers.add(self)
+
+    def _reset(self) -> None:
+        """Nothing is queued, nothing runs: as it is made, and in a forked child, which has no worker."""
         self._changed = threading.Condition()
         self._queue: deque[Callable[[], object]] = deque()
         self._failure: BaseException | None = None
         self._failed_worker: threading.Thread | None = None
         self._worker: threading.Thread | None = None  # None when there is none, or it is about to end
         self._busy = False
-        _handlers.add(self)
 
     def start_event_loop(self) -> None:
         """Starts the thread unless there is one."""
@@ -105,9 +109,8 @@ class AsyncClosureHandler(ClosureHandler):
                 # The thread that failed drops what is queued before anything new is.
                 self._changed.wait_for(lambda: self._worker is not self._failed_worker)
                 failure, self._failure = self._failure, None
-                raise fail(
-                    RuntimeError, "Cannot run asynchronous closure due to previously raised exception"
-                ) from failure
+                refused = RuntimeError("Cannot run asynchronous closure due to previously raised exception")
+                raise refused from failure  # LTC's text and no more, as lento.step raises it
             self._queue.append(closure)
             self._start()
             self._changed.notify_all()
@@ -127,27 +130,37 @@ class AsyncClosureHandler(ClosureHandler):
                 self._busy = True
                 self._changed.notify_all()
             failed = False
+            self._failed_worker = threading.current_thread()  # in case it does
             try:
                 closure()
             except BaseException as error:  # SystemExit too: the submitter hears of everything
-                # Without the lock: whoever submits after the exception has left the closure must find it here.
-                self._failed_worker, self._failure = threading.current_thread(), error
+                # First of all, and without the lock: whoever submits after the exception has left the closure must find
+                # it here.
+                self._failure = error
                 failed = True
+            del closure  # without the lock: what it captured may call anything when it goes
             dropped: list[Callable[[], object]] = []
             with self._changed:
-                del closure
                 if failed:
                     dropped.extend(self._queue)
                     self._queue.clear()
                     self._worker = None
                 self._busy = False
                 self._changed.notify_all()
-            dropped.clear()  # without the lock: what they captured may call anything when it goes
+            dropped.clear()  # without the lock, likewise
             if failed:
                 return
 
 
 _handlers: weakref.WeakSet[AsyncClosureHandler] = weakref.WeakSet()
+
+
+def _forget_after_fork() -> None:
+    for handler in list(_handlers):
+        handler._reset()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 @atexit.register

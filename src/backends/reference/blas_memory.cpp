@@ -3,12 +3,12 @@
 #include "base/address_space.h"
 #include "base/fork.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <new>
-#include <set>
 #include <vector>
 
 extern "C" {
@@ -44,6 +44,8 @@ class Buffers {
                          seen_.clear();
                          count_ = 0;
                          in_use_ = 0;
+                         waiting_ = 0;
+                         new (&left_) std::condition_variable;  // threads of the parent wait on the other
                          mutex_.unlock();
                        },
                        ForkOrder::memory);
@@ -83,12 +85,15 @@ class Buffers {
   bool map_one() {
     std::vector<void*> held;
     bool room = true;
+    // Nothing is allocated while buffers are held: memory may be short just now.
+    held.reserve(seen_.size() + 1);
+    seen_.reserve(seen_.size() + 1);
     for (const std::size_t wanted = seen_.size() + 1; room && seen_.size() < wanted;) {
       // OpenBLAS would not come back: its size is tried first.
       room = has_room();
       if (!room) break;
       held.push_back(blas_memory_alloc(0));
-      seen_.insert(held.back());
+      if (std::ranges::find(seen_, held.back()) == seen_.end()) seen_.push_back(held.back());
     }
     for (void* buffer : held) blas_memory_free(buffer);
     count_ = static_cast<int>(seen_.size());
@@ -97,7 +102,7 @@ class Buffers {
 
   std::mutex mutex_;
   std::condition_variable left_;
-  std::set<void*> seen_;
+  std::vector<void*> seen_;
   std::atomic<int> count_{0};   // of seen_
   std::atomic<int> in_use_{0};  // at most count_
   std::atomic<int> waiting_{0};
