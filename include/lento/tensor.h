@@ -108,7 +108,7 @@ class LENTO_API Tensor {
   Tensor& operator<<=(const Operand& other) &;
   Tensor& operator>>=(const Operand& other) &;
   /// Gives this handle `value`, which must have its shape and is cast to its dtype: floats of any width fit into a
-  /// floating tensor, a float into an integer tensor is a DTypeError. `operation` is the name errors show.
+  /// floating tensor, a float into an integer tensor is a DTypeError. Errors show `operation`, a literal.
   Tensor& assign(const Operand& value, std::string_view operation = "assign") &;
   /// x[index] = value.
   Tensor& set(std::initializer_list<Index> index, const Operand& value) &;

@@ -158,6 +158,7 @@ Subscript Subscript::operator=(const Operand& value) && {
   return {target, index};
 }
 
+// NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the value is read before anything is assigned
 Subscript Subscript::operator=(const Subscript& value) && {
   const std::source_location site = index_ != nullptr ? index_->site() : std::source_location();
   return std::move(*this) = Operand(value.part(site), site);
