@@ -1,4 +1,4 @@
-"""The helpers of tests/python, and the built package."""
+"""The helpers of this folder and of tests/python, and the built package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from locations import BUILD

@@ -95,3 +95,11 @@ def check_program(source: str, expected: str, **environment: str) -> None:
     done = run_program(source, **environment)
     outcome = (done.returncode, done.stdout, done.stderr)
     assert outcome == (0, expected, ""), f"{outcome} instead of {(0, expected, '')}"
+
+
+class Boom(Exception):
+    """What closures of tests raise."""
+
+
+def boom(*_: Any) -> None:
+    raise Boom("it went off")
