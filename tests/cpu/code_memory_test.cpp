@@ -183,7 +183,7 @@ TEST(CodeMemory, E6_WithoutAddressSpaceLoadingThrowsAndEverythingGoesOn) {
               std::string message;
               try {
                 while (all.size() < all.capacity()) all.push_back(example.load());
-              } catch (const BackendError& error) {
+              } catch (const MemoryError& error) {
                 message = error.what();
               }
               if (!message.starts_with("cpu: no memory for ")) return 2;
@@ -219,7 +219,7 @@ TEST(CodeMemory, E6_WithoutMappingsLoadingThrowsAndEverythingGoesOn) {
               try {
                 (void)example.load();
                 return 2;
-              } catch (const BackendError&) {
+              } catch (const MemoryError&) {
               }
               if (example.run(first) != expected) return 3;
               ::munmap(pages, bytes);
