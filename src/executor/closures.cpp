@@ -156,10 +156,15 @@ class AsyncQueue {
   bool run(const PendingClosure& closure) {
     const Call call;
     calling_queue = this;
+    // What is published is the last reference that this thread has: whoever takes it may let it go.
+    std::exception_ptr failure;
     try {
       call(closure);
     } catch (...) {
-      publish(std::current_exception());
+      failure = std::current_exception();
+    }
+    if (failure) {
+      publish(std::move(failure));
       return false;
     }
     calling_queue = nullptr;
