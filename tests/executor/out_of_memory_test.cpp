@@ -33,6 +33,8 @@ void* allocate(std::size_t bytes) {
 // Not inlined: the compiler would see free() for what came from new, and warn.
 [[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes); }
 [[gnu::noinline]] void* operator new[](std::size_t bytes) { return allocate(bytes); }
+// std::stable_sort asks this way and goes on without; what it gets is given back to the operators below.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
