@@ -7,8 +7,8 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library package test-programs demo test test-cpp test-python test-peers test-array-api test-collisions fuzz ulp bench bench-internal \
-  lint format sanitize docs docs-charts docs-tables install wheel test-wheel clean
+.PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-fetch fuzz ulp bench bench-internal \
+  lint check-includes format sanitize docs docs-charts docs-tables install wheel test-wheel clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
@@ -26,7 +26,7 @@ library: setup
 package: setup ## build the library and the Python package alone
 	@scripts/build $(PRESET) package
 
-test-programs: setup
+build-tests: setup
 	@scripts/build $(PRESET) tests
 
 demo: package ## train a digit reader and a small GPT, show what Lento does (half a minute, and a build the first time)
@@ -34,21 +34,29 @@ demo: package ## train a digit reader and a small GPT, show what Lento does (hal
 
 test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
 
-test-cpp: test-programs
+test-cpp: build-tests
 	@scripts/step "C++ tests" ctest --preset $(PRESET) -j "$$(nproc)"
 
-test-python: test-programs
+test-python: build-tests
 	@scripts/step "Python tests" env $(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
 
 test-peers: package ## compare with PyTorch, try libraries that take arrays, in an environment of its own (large download)
 	@scripts/setup-peers
 	@$(PACKAGE) SCIPY_ARRAY_API=1 .venv-peers/bin/python -m pytest tests -n auto -m peers $(PYTEST_ARGS)
 
+test-programs: package ## run public programs in FOLDER beside their ports (PROGRAMS="nanoGPT vae" for some; docs/programs.md)
+	@LENTO_BUILD=$(BUILD) scripts/test-programs "$(FOLDER)" $(PROGRAMS)
+
 test-array-api: package ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
 	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
 
 test-collisions: setup ## run the tests with a library in which all hashes are equal
 	@scripts/test-collisions
+
+test-fetch: setup ## build examples/cpp-template with Lento as a part of it (FetchContent), and run it (minutes)
+	@cmake -G Ninja -S examples/cpp-template -B build/fetched -DAPP_FETCH_LENTO=ON -DFETCHCONTENT_SOURCE_DIR_LENTO=$(CURDIR)
+	@cmake --build build/fetched --target app
+	@build/fetched/app
 
 fuzz: setup ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
 	@scripts/build $(PRESET) fuzz_test cpu_test
@@ -70,6 +78,10 @@ bench-internal: setup ## run the benchmarks of single parts
 lint: setup ## check format, clang-tidy on changed files, layers, generator determinism, ruff, mypy
 	@scripts/lint
 
+check-includes: setup ## compile every source file without precompiled headers, to find missing includes (some minutes)
+	@scripts/build $(PRESET) library
+	@scripts/check-includes $(BUILD)
+
 format: setup ## rewrite the sources in the house format
 	@scripts/lint --fix
 
@@ -84,10 +96,12 @@ docs-charts: setup ## draw the plots of docs/performance.md anew, from its table
 	@scripts/setup-docs
 	@.venv-docs/bin/python docs/site/charts.py
 
-docs-tables: library ## regenerate docs/ops.md, docs/ltc-coverage.md and the table of docs/clauses.md
-	@cp $(BUILD)/generated/docs/ops.md docs/ops.md
+docs-tables: package ## regenerate docs/ops.md, layers.md, ltc-coverage.md, numpy-coverage.md, names.md and the table of clauses.md
+	@cp $(BUILD)/generated/docs/ops.md $(BUILD)/generated/docs/layers.md docs/
 	@$(PYTHON) scripts/ltc-coverage
 	@$(PYTHON) scripts/clauses
+	@LENTO_BUILD=$(BUILD) $(PYTHON) scripts/names
+	@LENTO_BUILD=$(BUILD) $(PYTHON) scripts/numpy-coverage
 
 install: library ## install into PREFIX (default: build/install)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),build/install) --component development

@@ -107,7 +107,7 @@ BENCHMARK_CAPTURE(convolve, weight_grad, lento::cpu::ConvolutionKind::weight_gra
 void parallel_for_nothing(benchmark::State& state) {
   std::vector<int> done(64 * 64);
   for (auto _ : state) {
-    lento::cpu::parallel_for(lento::num_threads(), 1, [&](std::int64_t begin, std::int64_t) {
+    lento::cpu::parallel_for(lento::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t) {
       ++done[static_cast<std::size_t>(begin % 64) * 64];
     });
   }

@@ -1,5 +1,7 @@
 # External libraries. None of them shows in the public headers.
-find_package(fmt REQUIRED)
+if(NOT TARGET fmt::fmt)  # a project that Lento is part of may have it already
+  find_package(fmt REQUIRED)
+endif()
 find_package(Threads REQUIRED)
 
 # LAPACK through LAPACKE; OpenBLAS carries both on most systems. Where LAPACKE is apart it is taken as an archive: the
@@ -26,6 +28,11 @@ find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)
 target_include_directories(lento_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
 target_link_libraries(lento_xxhash INTERFACE ${XXHASH_LIBRARY})
+
+# zlib: the compression and the checksums of .npz files. LLVM needs it too.
+add_library(lento_zlib INTERFACE)
+find_package(ZLIB REQUIRED)
+target_link_libraries(lento_zlib INTERFACE ZLIB::ZLIB)
 
 # LLVM 19: the code generator of the CPU backend. Static, so that a program's own LLVM and this one never meet; what of
 # it is not used is left out. LentoLibrary.cmake hides its symbols.
@@ -69,3 +76,6 @@ target_link_libraries(lento_onednn INTERFACE ${ONEDNN_LIBRARY})
 # The OpenMP runtime that oneDNN uses, to tell it that it has one thread; whatever compiler Lento is built with.
 add_library(lento_openmp INTERFACE)
 target_link_libraries(lento_openmp INTERFACE gomp)
+
+mark_as_advanced(LAPACKE_INCLUDE_DIR LAPACKE_LIBRARY OPENBLAS_LIBRARY XXHASH_INCLUDE_DIR XXHASH_LIBRARY LLVM_CONFIG
+                 ONEDNN_INCLUDE_DIR ONEDNN_LIBRARY)

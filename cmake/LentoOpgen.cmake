@@ -10,6 +10,7 @@ set(LENTO_GENERATED_IR ir/op_table.gen.cpp ir/attrs.gen.cpp ir/infer.gen.cpp)
 set(LENTO_GENERATED_OPS ops/elementwise.gen.cpp ops/primitives.gen.cpp ops/methods.gen.cpp)
 set(LENTO_GENERATED_REFERENCE reference/kernels.gen.cpp)
 set(LENTO_GENERATED_AUTOGRAD autograd/vjp.gen.cpp autograd/batch.gen.cpp)
+set(LENTO_GENERATED_NN nn/layers.gen.cpp)
 set(LENTO_GENERATED_PYTHON)
 foreach(shard RANGE 3)
   list(APPEND LENTO_GENERATED_OPS ops/composites_${shard}.gen.cpp)
@@ -25,7 +26,7 @@ file(GLOB LENTO_SCALAR_MATH CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends
 # Files that call ops include the declarations of those they name (tools/opgen/callers.h).
 set(LENTO_CALLERS)
 set(callers)
-foreach(folder ops=src/ops autograd=src/autograd python=python/src)
+foreach(folder ops=src/ops autograd=src/autograd nn=src/nn optim=src/optim python=python/src)
   string(REGEX REPLACE "^(.*)=(.*)$" "\\1=${PROJECT_SOURCE_DIR}/\\2" named ${folder})
   list(APPEND callers --callers ${named})
   string(REGEX REPLACE "^.*=" "" folder ${named})
@@ -35,7 +36,7 @@ endforeach()
 if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tools/opgen)
   set(compiled)
-  foreach(layer IR OPS REFERENCE AUTOGRAD PYTHON)
+  foreach(layer IR OPS REFERENCE AUTOGRAD NN PYTHON)
     list(TRANSFORM LENTO_GENERATED_${layer} PREPEND ${LENTO_GENERATED_DIR}/)
     list(APPEND compiled ${LENTO_GENERATED_${layer}})
   endforeach()
@@ -47,7 +48,7 @@ if(LENTO_CATALOGUE AND EXISTS ${PROJECT_SOURCE_DIR}/tools/opgen/CMakeLists.txt)
   set(stamp ${PROJECT_BINARY_DIR}/opgen.stamp)
   add_custom_command(
     OUTPUT ${stamp}
-    BYPRODUCTS ${compiled} ${headers}
+    BYPRODUCTS ${compiled} ${headers} ${LENTO_GENERATED_DIR}/lento/_layers.py
     COMMAND opgen generate --ops ${LENTO_OPS_DIR} --out ${LENTO_GENERATED_DIR} --quiet ${math} ${callers}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS opgen ${LENTO_CATALOGUE} ${LENTO_SCALAR_MATH} ${LENTO_CALLERS}
@@ -60,5 +61,6 @@ else()
   set(LENTO_GENERATED_OPS)
   set(LENTO_GENERATED_REFERENCE)
   set(LENTO_GENERATED_AUTOGRAD)
+  set(LENTO_GENERATED_NN)
   set(LENTO_GENERATED_PYTHON)
 endif()

@@ -33,6 +33,7 @@ endif()
 if(LENTO_SANITIZE)
   add_compile_options(-fsanitize=${LENTO_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LENTO_SANITIZE})
+  add_compile_definitions(LENTO_SANITIZED)  # lento/thread_sanitizer.h
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ 12 reports false positives of these under the sanitizers' instrumentation.
     add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict)
@@ -44,10 +45,21 @@ if(LENTO_SANITIZE)
   endif()
 endif()
 # Shapes, attributes and plans are found by hash and then compared. With equal hashes only the comparison is left, so
-# that a test run proves it.
-if(LENTO_CONSTANT_HASH)
-  add_compile_definitions(LENTO_CONSTANT_HASH)
-endif()
+# that a test run proves it. Only the files below this folder that ask are told: ccache has all others from the release
+# build. CMake keeps properties of sources per folder, so a folder with such files calls this for itself.
+function(lento_tell_constant_hash folder)
+  if(NOT LENTO_CONSTANT_HASH)
+    return()
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} asks REGEX LENTO_CONSTANT_HASH)
+    if(asks)
+      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS LENTO_CONSTANT_HASH SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+endfunction()
+lento_tell_constant_hash(${PROJECT_SOURCE_DIR}/src)
 # A missing symbol is an error of the library's own link, not of the first program that uses it.
 if(NOT LENTO_SANITIZE)
   string(APPEND CMAKE_SHARED_LINKER_FLAGS " -Wl,--no-undefined")
@@ -55,8 +67,10 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without these it gives up on what uses a precompiled header (LentoPrecompiled.cmake).
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+  # Without the first it gives up on what uses a precompiled header (LentoPrecompiled.cmake). By the others it finds
+  # objects that another checkout compiled: paths below the sources are relative, and the folder itself does not count.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
@@ -64,6 +78,6 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # The project's own environment, made by scripts/setup, unless the user names a Python.
-if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "Python to build for and test with")
 endif()

@@ -4,7 +4,8 @@
 #
 # A file that is compiled at another level of optimisation must not use them: GCC compiles it at that of the header.
 #
-# A file still includes what it uses: the preset asan builds without precompiled headers, and so finds what is missing.
+# A file still includes what it uses: `make check-includes` compiles all without precompiled headers, and so finds what is
+# missing.
 set(LENTO_PRECOMPILED
   <algorithm> <array> <atomic> <bit> <complex> <concepts> <cstddef> <cstdint> <cstring> <functional> <limits> <map>
   <memory> <mutex> <optional> <source_location> <span> <stdexcept> <string> <string_view> <type_traits> <unordered_map>

@@ -18,6 +18,19 @@ def joined(block: re.Match[str]) -> str:
     return f"/// {' '.join(lines)}\n"
 
 
+def with_parts(text: str, folders: list[Path], seen: set[str]) -> str:
+    """The text of ``lento/nn.h`` with that of the headers in ``lento/nn/``, each once."""
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] in seen:
+            return ""
+        seen.add(found[1])
+        text = next(folder / found[1] for folder in folders if (folder / found[1]).exists()).read_text()
+        return with_parts(text, folders, seen)
+
+    return re.sub(r"^#include <(lento/nn/.*\.h)>", part, text, flags=re.M)
+
+
 def filtered(text: str, generated: Path) -> str:
     # Methods of the catalogue are included inside of the class, where Doxygen would not look; each op function has a
     # header of its own, which would become a page of its own.
@@ -29,6 +42,8 @@ def filtered(text: str, generated: Path) -> str:
     # What says where the caller is has a default everywhere and is never given by users.
     text = re.sub(rf",\s*{SITE}", "", text)
     text = re.sub(SITE, "", text)
+    # What is said of Lento's types to the standard library.
+    text = re.sub(r"^template <>\ninline constexpr bool std::.*\n", "", text, flags=re.M)
     # The conditions of templates are told by their comments, and Doxygen does not understand all of them.
     text = re.sub(r"^ *requires\(.*\)\n", "", text, flags=re.M)
     text = re.sub(r"(?:^ */// .*\n)+", joined, text, flags=re.M)
@@ -37,4 +52,8 @@ def filtered(text: str, generated: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(filtered(Path(sys.argv[2]).read_text(), Path(sys.argv[1])))
+    generated, header = Path(sys.argv[1]), Path(sys.argv[2])
+    text = header.read_text()
+    if header.name == "nn.h":
+        text = with_parts(text, [header.parents[1], generated], set())
+    sys.stdout.write(filtered(text, generated))

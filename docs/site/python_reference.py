@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +24,7 @@ PARTS: dict[str, list[str]] = {
     ],
     "Seeing what happens": ["dump", "explain", "scope", "graph_key", "live_tensors", "show_versions"],
     "Derivatives and vmap": [
-        "grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "custom_gradient", "checkpoint", "vmap",
+        "grad", "value_and_grad", "vjp", "jvp", "linearize", "stop_gradient", "custom_gradient", "checkpoint", "vmap",
     ],
     "Files and data": ["save", "load", "prefetch"],
 }  # fmt: skip
@@ -85,8 +84,8 @@ STUBS = stub_signatures()
 def entry(name: str, thing: Any) -> str:
     if type(thing).__name__ == "nb_func":  # has no signature that Python could ask for
         return f".. autofunction:: {name}{STUBS[thing.__name__]}\n"
-    if inspect.isfunction(thing) and typing.get_overloads(thing):
-        # One line that says it all, instead of one for each form of the arguments, which are for type checkers.
+    if inspect.isfunction(thing):
+        # One line that says it all. Some functions have several forms of arguments, which are for type checkers.
         signature = str(inspect.signature(thing)).replace("'", "")  # annotations are strings
         return f".. autofunction:: {name}{signature}\n"
     kind = "autoexception" if inspect.isclass(thing) and issubclass(thing, BaseException) else "autofunction"
@@ -177,7 +176,7 @@ def module_page(module: ModuleType, reference: Reference) -> str:
 def tensor_page(reference: Reference) -> str:
     """Tensor: attributes, what is its own, and the ops that are methods."""
     last_names = set(reference.by_last_name)
-    names = [name for name in vars(lento.Tensor) if not name.startswith("_")]
+    names = [name for name in vars(lento.Tensor) if not name.startswith("_") and hasattr(lento.Tensor, name)]
     attributes = [name for name in names if not callable(getattr(lento.Tensor, name))]
     methods = sorted(name for name in names if name not in attributes)
     own = [name for name in methods if name not in last_names]

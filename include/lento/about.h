@@ -3,7 +3,10 @@
 
 #include <lento/export.h>
 
+#include <iosfwd>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lento {
 
@@ -16,5 +19,12 @@ struct About {
   std::string instruction_set;  // that code is generated for; empty when the processor has none that Lento knows
 };
 LENTO_API About about();
+
+/// What a report of a bug should tell, as names and texts: versions, instruction set, threads, devices, the cache on
+/// disk, and the LENTO_... variables of the environment.
+LENTO_API std::vector<std::pair<std::string, std::string>> version_rows();
+/// Prints version_rows() as a table, to the standard output where no stream is given.
+LENTO_API void show_versions();
+LENTO_API void show_versions(std::ostream& out);
 
 }  // namespace lento

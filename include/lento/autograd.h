@@ -1,142 +1,486 @@
 // Derivatives of plain code. What a function computes from its arguments is followed while it runs, so control flow,
 // in-place updates and reads of values inside of it are all right; the derivative is made of ordinary ops, so it is
 // recorded, compiled and cached with everything else, and can be differentiated again.
+//
+// Functions may be anything that can be called. Arguments may be any trees (lento/tree.h): tensors, vectors and maps of
+// them, modules, structs that name their members; a derivative by one has its type. A leaf that is not floating has
+// none: an empty handle stands there. Functions work on copies of these arguments; only a module's buffers come back.
 #pragma once
 
+#include <lento/differentiation.h>
 #include <lento/export.h>
+#include <lento/located.h>
+#include <lento/nn/module.h>
 #include <lento/tensor.h>
+#include <lento/tree.h>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
-#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
-#include <span>
+#include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace lento {
 
-/// Functions of several tensors.
-using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
-/// Computes the cotangents of a function's inputs from its inputs, its outputs and the outputs' cotangents.
-using BackwardFunction = std::function<std::vector<Tensor>(
-    const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents)>;
+namespace detail {
 
-/// Follows what the calling thread computes from chosen tensors. What `grad`, `vjp` and `jvp` are made of.
-class LENTO_API Differentiation {
+/// The leaves of some arguments, of which the floating ones are followed.
+class LENTO_API Followed {
  public:
-  /// Begins to follow; ends with end() or its destruction, in the same thread.
-  Differentiation();
-  ~Differentiation();
-  Differentiation(const Differentiation&) = delete;
-  Differentiation& operator=(const Differentiation&) = delete;
+  /// `caller` is a literal.
+  explicit Followed(const char* caller, const std::source_location& site) : caller_(caller), site_(site) {}
 
-  /// A tensor with the value of `x` that is followed, and with it what is computed from it. Throws DTypeError unless
-  /// `x` is floating or complex.
-  Tensor follow(const Tensor& x, std::source_location site = std::source_location::current());
-  /// Stops following. What was computed can be differentiated as often as wanted.
-  void end();
+  /// The leaves of the next argument, with tensors that are followed. With `needed` one must be floating: DTypeError.
+  std::vector<Tensor> follow(const std::vector<Tensor>& leaves, std::size_t number, bool needed);
+  void end() { differentiation_.end(); }
 
-  /// The gradients, with respect to tensors that follow() gave, of the sum of `cotangents[i] * outputs[i]`; zeros where
-  /// nothing depends on one. For complex tensors it is the gradient by the real part plus i times that by the imaginary
-  /// part, of a real sum of conj(cotangent) * output (PyTorch's convention).
+  /// The gradients of all leaves; empty handles for those that have none.
   std::vector<Tensor> pull_back(const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents,
-                                const std::vector<Tensor>& inputs,
-                                std::source_location site = std::source_location::current()) const;
-  /// The change of each output when `inputs` (from follow()) change by `tangents`.
-  std::vector<Tensor> push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                   const std::vector<Tensor>& tangents,
-                                   std::source_location site = std::source_location::current()) const;
-
-  /// For garbage collectors: calls `backward` and `recomputed` with each function of a custom_gradient and of a
-  /// checkpoint that this holds a copy of.
-  void visit_functions(const std::function<void(const BackwardFunction&)>& backward,
-                       const std::function<void(const TensorFunction&)>& recomputed) const;
-  /// Forgets what was computed, and those functions.
-  void forget();
+                                const std::source_location& site) const;
+  /// The same of one real scalar.
+  std::vector<Tensor> gradient(const Tensor& value) const;
+  /// How outputs change when all leaves change by `tangents`.
+  std::vector<Tensor> push_forward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& tangents) const;
+  /// The derivatives of each element of `y` by all leaves: the shape of `y`, then that of the leaf. Empty handles where
+  /// `y` is one.
+  std::vector<Tensor> jacobian(const Tensor& y) const;
 
  private:
-  class Log;
-  std::unique_ptr<Log> log_;
+  std::vector<Tensor> spread(std::vector<Tensor> followed) const;
+
+  const char* caller_;
+  std::source_location site_;
+  Differentiation differentiation_;
+  std::vector<Tensor> leaves_;    // of all arguments, as they were given
+  std::vector<Tensor> followed_;  // in place of the floating ones
 };
 
-/// `x` as a constant: derivatives do not pass.
-LENTO_API Tensor stop_gradient(const Tensor& x, std::source_location site = std::source_location::current());
+/// Throws ValueError for a function that can be empty, and is.
+LENTO_API void refuse_empty_function(const char* caller, const std::source_location& site);
+template <class F>
+void check_function(const char* caller, const F& function, const std::source_location& site) {
+  if constexpr (std::is_constructible_v<bool, const F&> && !std::is_function_v<F>) {
+    if (!static_cast<bool>(function)) refuse_empty_function(caller, site);
+  }
+}
 
-/// Whether the calling thread is inside of a function that is being differentiated, and `x` is on the way of the
-/// derivative. What turns such a tensor into a plain number loses it.
-LENTO_API bool is_differentiated(const Tensor& x);
+/// Where `number` stands among `numbers`, or how many there are.
+template <std::size_t... numbers>
+constexpr std::size_t place_of(std::size_t number) {
+  constexpr std::array<std::size_t, sizeof...(numbers)> kAll{numbers...};
+  std::size_t place = 0;
+  while (place < kAll.size() && kAll[place] != number) ++place;
+  return place;
+}
 
-/// Calls `function`, whose derivative is to be `backward` instead of that of the ops it is made of.
-LENTO_API std::vector<Tensor> custom_gradient(const TensorFunction& function, const BackwardFunction& backward,
-                                              const std::vector<Tensor>& inputs,
-                                              std::source_location site = std::source_location::current());
-/// Calls `function` without keeping what its derivative needs: that is computed again on the way back, with the same
-/// random numbers, whichever generators they came from.
-LENTO_API std::vector<Tensor> checkpoint(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                                         std::source_location site = std::source_location::current());
+/// What a function gives the buffers of a copy, the module that was copied gets, unless it is constant.
+template <class Given, class Copy>
+void keep_buffers(Given&& given, Copy& copy) {
+  if constexpr (std::is_lvalue_reference_v<Given> && !std::is_const_v<std::remove_reference_t<Given>> &&
+                std::same_as<std::remove_cvref_t<Given>, Copy> && tree::Tree<Copy> && !std::same_as<Copy, Tensor>) {
+    tree::detail::GatherBuffers gather;
+    tree::visit(gather, copy);
+    if (gather.buffers.empty()) return;
+    tree::detail::FillBuffers fill(gather.buffers);
+    tree::visit(fill, given);
+  }
+}
 
-/// A function's outputs, and what turns their cotangents into those of its inputs.
-struct Vjp {
-  std::vector<Tensor> outputs;
-  std::function<std::vector<Tensor>(const std::vector<Tensor>& cotangents)> pull;
+/// The arguments of a call, of which those with these numbers are followed.
+template <class Numbers, class... Args>
+class Arguments;
+template <std::size_t... numbers, class... Args>
+class Arguments<std::index_sequence<numbers...>, Args...> {
+  static_assert(((numbers < sizeof...(Args)) && ...), "there is no argument with this number");
+  static_assert(((place_of<numbers...>(numbers) < sizeof...(numbers)) && ...));
+
+ public:
+  using Chosen = std::tuple<Value<std::tuple_element_t<numbers, std::tuple<Args...>>>...>;
+  static_assert((tree::Tree<Value<std::tuple_element_t<numbers, std::tuple<Args...>>>> && ...),
+                "a derivative is by tensors, or by what has tensors inside; make a number one with tensor(number)");
+
+  Arguments(const char* caller, bool needed, const std::source_location& site, Args&&... args)
+      : given_(std::forward<Args>(args)...),
+        chosen_(std::get<numbers>(given_)...),
+        followed_(std::make_shared<Followed>(caller, site)) {
+    copies_ = chosen_;
+    const auto follow = [&](auto& copy, std::size_t number) {
+      copy = tree::unflatten(copy, followed_->follow(tree::leaves(copy), number, needed), site);
+    };
+    (follow(std::get<place_of<numbers...>(numbers)>(*copies_), numbers), ...);
+  }
+
+  /// What the function gives for the arguments.
+  template <class F>
+  auto call(F& function, const std::source_location& site) {
+    using Result = Value<decltype(call_all(function, site, std::index_sequence_for<Args...>{}))>;
+    Result result = call_all(function, site, std::index_sequence_for<Args...>{});
+    followed_->end();
+    (keep_buffers<std::tuple_element_t<numbers, std::tuple<Args...>>>(
+         std::forward<std::tuple_element_t<numbers, std::tuple<Args...>>>(std::get<numbers>(given_)),
+         std::get<place_of<numbers...>(numbers)>(*copies_)),
+     ...);
+    return result;
+  }
+
+  const std::shared_ptr<Followed>& followed() const { return followed_; }
+  /// The arguments, with other leaves.
+  const Chosen& chosen() const { return chosen_; }
+  static Chosen with_leaves(const Chosen& chosen, const std::vector<Tensor>& leaves, const std::source_location& site) {
+    return tree::unflatten(chosen, leaves, site);
+  }
+
+ private:
+  template <class F, std::size_t... all>
+  decltype(auto) call_all(F& function, const std::source_location& site, std::index_sequence<all...> /*each*/) {
+    return detail::call(function, site, argument<all>()...);
+  }
+  template <std::size_t number>
+  decltype(auto) argument() {
+    constexpr std::size_t kPlace = place_of<numbers...>(number);
+    if constexpr (kPlace < sizeof...(numbers)) {
+      return (std::get<kPlace>(*copies_));
+    } else {
+      return std::forward<std::tuple_element_t<number, std::tuple<Args...>>>(std::get<number>(given_));
+    }
+  }
+
+  std::tuple<Args&&...> given_;
+  Chosen chosen_;
+  std::optional<Chosen> copies_;  // what the function works on
+  std::shared_ptr<Followed> followed_;
 };
-/// Errors of `pull` name this line.
-LENTO_API Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                  std::source_location site = std::source_location::current());
 
-/// A function's outputs, and their change when the inputs change by `tangents`.
-struct Jvp {
-  std::vector<Tensor> outputs;
-  std::vector<Tensor> tangents;
-};
-LENTO_API Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                  const std::vector<Tensor>& tangents, std::source_location site = std::source_location::current());
+/// Whether it is a pair or tuple of a scalar and anything else.
+template <class T>
+inline constexpr bool kHasAux = false;
+template <class Aux>
+inline constexpr bool kHasAux<std::pair<Tensor, Aux>> = true;
+template <class First, class... More>
+inline constexpr bool kHasAux<std::tuple<Tensor, First, More...>> = true;
 
-/// A scalar and its gradients.
+/// What is beside the scalar: one thing as it is, several as a tuple.
+template <class T>
+auto aux_of(T&& value) {
+  return [&]<std::size_t... i>(std::index_sequence<0, i...>) {
+    if constexpr (sizeof...(i) == 1) {
+      return std::get<1>(std::forward<T>(value));
+    } else {
+      return std::tuple<std::tuple_element_t<i, std::remove_cvref_t<T>>...>(std::get<i>(std::forward<T>(value))...);
+    }
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<T>>>{});
+}
+
+/// One as it is, several as they are in a tuple.
+template <class... T>
+auto one_or_all(std::tuple<T...>&& all) {
+  if constexpr (sizeof...(T) == 1) {
+    return std::get<0>(std::move(all));
+  } else {
+    return std::move(all);
+  }
+}
+
+/// The numbers, or 0 where none are given.
+template <std::size_t... numbers>
+using Numbers = std::conditional_t<sizeof...(numbers) == 0, std::index_sequence<0>, std::index_sequence<numbers...>>;
+
+}  // namespace detail
+
+/// What a function gives, and its gradient.
+template <class Value, class Grads>
 struct ValueAndGrad {
-  Tensor value;
-  std::vector<Tensor> grads;  // one for each differentiated argument
+  Value value;
+  Grads grads;
 };
-/// `function` must give one real scalar.
-LENTO_API ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
-                                      const std::vector<Tensor>& inputs,
-                                      std::source_location site = std::source_location::current());
+
+/// A function that gives the value of `function`, a real scalar, and its gradient by its first argument:
+///
+///     auto [loss, grads] = value_and_grad([](Net& net, const Tensor& x) { … })(net, x);
+///     auto [loss, grads] = value_and_grad<0, 2>(f)(w, x, b);   // by two arguments: grads is a tuple
+///
+/// A function may give a pair or a tuple of the scalar and anything else; the value is all of that then.
+template <std::size_t... argnums, class F>
+auto value_and_grad(F function, std::source_location site = std::source_location::current()) {
+  detail::check_function("grad", function, site);
+  return detail::Located(
+      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
+        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("grad", true, line,
+                                                                          std::forward<Args>(args)...);
+        auto result = arguments.call(function, line);
+        using Result = decltype(result);
+        static_assert(std::same_as<Result, Tensor> || detail::kHasAux<Result>,
+                      "the function must give a Tensor, or a pair or tuple of a Tensor and anything else");
+        std::vector<Tensor> gradients;
+        if constexpr (detail::kHasAux<Result>) {
+          gradients = arguments.followed()->gradient(std::get<0>(result));
+        } else {
+          gradients = arguments.followed()->gradient(result);
+        }
+        auto grads = detail::one_or_all(arguments.with_leaves(arguments.chosen(), gradients, line));
+        return ValueAndGrad<Result, decltype(grads)>{std::move(result), std::move(grads)};
+      },
+      site);
+}
+
+/// The gradient of a function that gives a real scalar: `grad(f)(x)`, or `grad<0, 1>(f)(x, y)` by two arguments. Nests:
+/// `grad(grad(f))(x)`. Where the function gives a pair of the scalar and anything else, this gives the gradient and
+/// that; of a longer tuple, the gradient and a tuple of the rest.
+template <std::size_t... argnums, class F>
+auto grad(F function, std::source_location site = std::source_location::current()) {
+  return detail::Located(
+      [both = value_and_grad<argnums...>(std::move(function), site)]<class... Args>(const std::source_location& line,
+                                                                                    Args&&... args) {
+        auto [value, grads] = both.at(line, std::forward<Args>(args)...);
+        if constexpr (detail::kHasAux<decltype(value)>) {
+          return std::pair(std::move(grads), detail::aux_of(std::move(value)));
+        } else {
+          return std::move(grads);
+        }
+      },
+      site);
+}
+
+/// What a function gives, and what turns cotangents of it into those of its arguments.
+template <class Value, class Pull>
+struct Vjp {
+  Value value;
+  Pull pull;
+};
 
 namespace detail {
 
+/// An argument that is not given. A default argument, as a line is, cannot follow any number of others.
+struct Absent {};
+
+/// `body` of the arguments that are given; the absent ones are the last.
+template <class Body, class... Args>
+auto with_given(const Body& body, Args&&... args) {
+  constexpr std::size_t kGiven = (std::size_t{!std::same_as<Args, Absent>} + ...);
+  return [&]<std::size_t... i>(std::index_sequence<i...>, std::tuple<Args&&...> all) {
+    return body(std::get<i>(std::move(all))...);
+  }(std::make_index_sequence<kGiven>{}, std::tuple<Args&&...>(std::forward<Args>(args)...));
+}
+
 template <class F, class... Args>
-ValueAndGrad value_and_grad_of(const F& function, const std::source_location& site, const Args&... args) {
-  return value_and_grad(
-      [&](const std::vector<Tensor>& followed) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) -> Tensor {
-          return function(followed[I]...);
-        }(std::index_sequence_for<Args...>{});
-      },
-      {args...}, site);
+auto vjp_of(F function, const std::source_location& site, Args&&... args) {
+  check_function("vjp", function, site);
+  Arguments<std::index_sequence_for<Args...>, Args...> arguments("vjp", false, site, std::forward<Args>(args)...);
+  auto value = arguments.call(function, site);
+  static_assert(tree::Tree<decltype(value)>, "vjp: the function must give tensors");
+  using Result = decltype(value);
+  auto pull = [value, chosen = arguments.chosen(), followed = arguments.followed(), site](const Result& cotangents) {
+    const std::vector<Tensor> given = tree::leaves_like(value, cotangents, "vjp: the cotangents", site);
+    return tree::unflatten(chosen, followed->pull_back(tree::leaves(value), given, site), site);
+  };
+  return Vjp<Result, decltype(pull)>{std::move(value), std::move(pull)};
 }
 
 }  // namespace detail
 
-/// auto [value, grads] = value_and_grad([](const Tensor& w, const Tensor& b) { … })(w, b): by all arguments.
-template <class F>
-  requires(!std::is_same_v<std::decay_t<F>, std::function<Tensor(const std::vector<Tensor>&)>>)
-auto value_and_grad(F function) {
-  return
-      [function = std::move(function)]<std::same_as<Tensor>... Args>(const LocatedTensor& first, const Args&... rest) {
-        return detail::value_and_grad_of(function, first.site, first.tensor, rest...);
-      };
+/// `function(args...)`, and a function from cotangents of it, which have its type, to a tuple of those of all
+/// arguments: `auto [y, pull] = vjp(f, x); auto [dx] = pull(dy);`. There may be eight arguments; more go into a struct
+/// or a tuple. Errors of `pull` name this line.
+template <class F, class A, class B = detail::Absent, class C = detail::Absent, class D = detail::Absent,
+          class E = detail::Absent, class G = detail::Absent, class H = detail::Absent, class I = detail::Absent>
+auto vjp(F function, A&& a, B&& b = {}, C&& c = {}, D&& d = {}, E&& e = {}, G&& g = {}, H&& h = {}, I&& i = {},
+         std::source_location site = std::source_location::current()) {
+  const auto body = [&]<class... Args>(Args&&... args) {
+    return detail::vjp_of(std::move(function), site, std::forward<Args>(args)...);
+  };
+  return detail::with_given(body, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
+                            std::forward<E>(e), std::forward<G>(g), std::forward<H>(h), std::forward<I>(i));
 }
 
-/// The gradient of a function of one tensor that gives a scalar: `grad(f)(x)`. Nests: `grad(grad(f))(x)`.
-template <class F>
-auto grad(F function) {
-  return
-      [function = std::move(function)](const Tensor& x, std::source_location site = std::source_location::current()) {
-        return std::move(detail::value_and_grad_of(function, site, x).grads[0]);
-      };
+/// What a function gives, and how it changes.
+template <class Value>
+struct Jvp {
+  Value value;
+  Value tangent;
+};
+
+/// `function(primal)`, and how it changes when the primal changes by `tangent`, which has its type: forward mode. For a
+/// function of several arguments both are std::tuples.
+template <class F, class Primals, class Tangents>
+auto jvp(F function, const Primals& primals, const Tangents& tangents,
+         std::source_location site = std::source_location::current()) {
+  detail::check_function("jvp", function, site);
+  if constexpr (tree::detail::TupleLike<Primals>) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      using All = detail::Arguments<std::index_sequence<i...>, const std::tuple_element_t<i, Primals>&...>;
+      All arguments("jvp", false, site, std::get<i>(primals)...);
+      const std::vector<Tensor> given = tree::leaves_like(arguments.chosen(), tangents, "jvp: the tangents", site);
+      auto value = arguments.call(function, site);
+      using Result = decltype(value);
+      static_assert(tree::Tree<Result>, "jvp: the function must give tensors");
+      Result tangent = tree::unflatten(value, arguments.followed()->push_forward(tree::leaves(value), given), site);
+      return Jvp<Result>{std::move(value), std::move(tangent)};
+    }(std::make_index_sequence<std::tuple_size_v<Primals>>{});
+  } else {
+    return jvp(std::move(function), std::tuple<detail::Value<Primals>>(primals),
+               std::tuple<detail::Value<Tangents>>(tangents), site);
+  }
+}
+
+/// What a function gives, and the linear function from changes of its arguments to the change of that.
+template <class Value, class Push>
+struct Linearized {
+  Value value;
+  Push push;
+};
+
+namespace detail {
+
+template <class F, class... Args>
+auto linearize_of(F function, const std::source_location& site, Args&&... args) {
+  check_function("linearize", function, site);
+  Arguments<std::index_sequence_for<Args...>, Args...> arguments("linearize", false, site, std::forward<Args>(args)...);
+  auto value = arguments.call(function, site);
+  using Result = decltype(value);
+  static_assert(tree::Tree<Result>, "linearize: the function must give tensors");
+  auto push = [value, chosen = arguments.chosen(), followed = arguments.followed(),
+               site](const Value<Args>&... tangents) -> Result {
+    const std::vector<Tensor> given =
+        tree::leaves_like(chosen, std::tuple(tangents...), "linearize: the tangents", site);
+    return tree::unflatten(value, followed->push_forward(tree::leaves(value), given), site);
+  };
+  return Linearized<Result, decltype(push)>{std::move(value), std::move(push)};
+}
+
+}  // namespace detail
+
+/// `function(args...)`, and a function from changes of all arguments, which have their types, to the change of it:
+/// `auto [y, push] = linearize(f, x); Tensor dy = push(dx);`. Forward mode, with `function` called once for as many
+/// directions as wanted. There may be eight arguments, as for vjp. Errors of `push` name this line.
+template <class F, class A, class B = detail::Absent, class C = detail::Absent, class D = detail::Absent,
+          class E = detail::Absent, class G = detail::Absent, class H = detail::Absent, class I = detail::Absent>
+auto linearize(F function, A&& a, B&& b = {}, C&& c = {}, D&& d = {}, E&& e = {}, G&& g = {}, H&& h = {}, I&& i = {},
+               std::source_location site = std::source_location::current()) {
+  const auto body = [&]<class... Args>(Args&&... args) {
+    return detail::linearize_of(std::move(function), site, std::forward<Args>(args)...);
+  };
+  return detail::with_given(body, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
+                            std::forward<E>(e), std::forward<G>(g), std::forward<H>(h), std::forward<I>(i));
+}
+
+/// The derivatives of each element of what a function gives, a tensor, by each element of an argument: for shapes
+/// (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments are chosen as for grad.
+template <std::size_t... argnums, class F>
+auto jacobian(F function, std::source_location site = std::source_location::current()) {
+  detail::check_function("jacobian", function, site);
+  return detail::Located(
+      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
+        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("jacobian", true, line,
+                                                                          std::forward<Args>(args)...);
+        const auto y = arguments.call(function, line);
+        static_assert(std::same_as<std::remove_cv_t<decltype(y)>, Tensor>, "jacobian: the function must give a Tensor");
+        return detail::one_or_all(arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(y), line));
+      },
+      site);
+}
+
+namespace detail {
+
+/// A tree like `tree` with `block(leaf)` for each leaf. A struct or a module holds tensors and nothing else: a map by
+/// the names of its leaves stands for it.
+template <class T, class Block>
+auto with_blocks(const T& tree, const Block& block) {
+  if constexpr (std::derived_from<T, Tensor>) {
+    return block(tree);
+  } else if constexpr (tree::detail::Accepts<T> || tree::detail::HasFields<T> || std::same_as<T, TensorDict>) {
+    std::map<std::string, decltype(block(std::declval<const Tensor&>()))> all;
+    for (const auto& [name, leaf] : tree::named_leaves(tree)) all.emplace(name, block(leaf));
+    return all;
+  } else if constexpr (!tree::Tree<T>) {
+    return tree;
+  } else if constexpr (tree::detail::IsOptional<T>::value) {
+    std::optional<decltype(with_blocks(*tree, block))> one;
+    if (tree) one = with_blocks(*tree, block);
+    return one;
+  } else if constexpr (tree::detail::Map<T>) {
+    std::map<typename T::key_type, decltype(with_blocks(tree.begin()->second, block))> all;
+    for (const auto& [key, child] : tree) all.emplace(key, with_blocks(child, block));
+    return all;
+  } else if constexpr (tree::detail::Range<T>) {
+    std::vector<decltype(with_blocks(*tree.begin(), block))> all;
+    for (const auto& child : tree) all.push_back(with_blocks(child, block));
+    return all;
+  } else {
+    return std::apply([&](const auto&... child) { return std::make_tuple(with_blocks(child, block)...); }, tree);
+  }
+}
+
+}  // namespace detail
+
+/// The second derivatives of a function that gives a real scalar: for an argument of shape (4,) a tensor of shape
+/// (4, 4). Of a tree it is a tree of trees, and by several arguments a tuple of tuples; the first derivative is by the
+/// outer entry:
+///
+///     auto blocks = hessian(f)(std::vector{a, b});        // blocks[0][1]: by a, then by b
+///     auto [by_a, by_b] = hessian<0, 1>(g)(a, b);         // std::get<1>(by_a): the same
+///     auto by_name = hessian(h)(line);                    // by_name.at("w").b: a struct or module is outside a map
+template <std::size_t... argnums, class F>
+auto hessian(F function, std::source_location site = std::source_location::current()) {
+  detail::check_function("hessian", function, site);
+  return detail::Located(
+      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
+        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("hessian", true, line,
+                                                                          std::forward<Args>(args)...);
+        auto gradient = grad<argnums...>(
+            [&]<class... Inner>(Inner&&... inner) -> Tensor {
+              using Result = detail::Value<decltype(detail::call(function, line, std::forward<Inner>(inner)...))>;
+              static_assert(std::same_as<Result, Tensor>,
+                            "hessian: the function must give a Tensor; leave out what it gives beside it");
+              return detail::call(function, line, std::forward<Inner>(inner)...);
+            },
+            line);
+        return detail::with_blocks(arguments.call(gradient, line), [&](const Tensor& slope) {
+          return detail::one_or_all(
+              arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(slope), line));
+        });
+      },
+      site);
+}
+
+/// `function`, which gives a tensor or a tree of them, with a derivative of its own:
+/// `backward(inputs, outputs, cotangents)` gives the cotangents of the inputs, all as vectors: of the leaves of all
+/// arguments and of the result, from left to right. An empty handle stands for a cotangent of zeros. Arguments may be
+/// trees, and others, such as numbers, beside them.
+template <class F, class Backward>
+  requires std::constructible_from<BackwardFunction, Backward>
+auto custom_gradient(F function, Backward backward, std::source_location site = std::source_location::current()) {
+  detail::check_function("custom_gradient", function, site);
+  detail::check_function("custom_gradient", backward, site);
+  return detail::Located(
+      [function = std::move(function), backward = BackwardFunction(std::move(backward))]<class... Args>(
+          const std::source_location& line, const Args&... args) mutable {
+        using Given =
+            std::tuple<std::conditional_t<std::convertible_to<const Args&, Tensor>, Tensor, detail::Value<Args>>...>;
+        static_assert(tree::Tree<Given>, "custom_gradient: no argument has tensors inside");
+        const auto run = [&](Given& given) -> decltype(auto) {
+          const auto called = [&](auto&... each) -> decltype(auto) { return detail::call(function, line, each...); };
+          return std::apply(called, given);
+        };
+        using Result = detail::Value<decltype(run(std::declval<Given&>()))>;
+        static_assert(tree::Tree<Result>, "custom_gradient: the function must give tensors");
+        const Given given(args...);
+        std::optional<Result> form;
+        const TensorFunction flat = [&](const std::vector<Tensor>& inputs) {
+          Given followed = tree::unflatten(given, inputs, line);
+          form = run(followed);
+          return tree::leaves(*form);
+        };
+        const std::vector<Tensor> outputs = custom_gradient(flat, backward, tree::leaves(given), line);
+        return tree::unflatten(*form, outputs, line);
+      },
+      site);
 }
 
 }  // namespace lento

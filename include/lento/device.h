@@ -4,6 +4,7 @@
 #include <lento/export.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ class LENTO_API Device {
   std::string to_string() const;
 
   friend bool operator==(Device, Device) = default;
+  LENTO_API friend std::ostream& operator<<(std::ostream& out, Device device);
 
  private:
   friend struct RegisteredDevice;

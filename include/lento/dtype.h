@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -40,6 +41,7 @@ inline constexpr DType kDefaultComplex = DType::complex64;
 
 /// The public name: "bool", "int8", …, "complex128".
 LENTO_API std::string_view name(DType dtype);
+LENTO_API std::ostream& operator<<(std::ostream& out, DType dtype);
 /// The dtype with this public name, or nothing.
 LENTO_API std::optional<DType> dtype_from_name(std::string_view name);
 
@@ -50,6 +52,8 @@ constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint
 constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 constexpr bool is_floating(DType d) { return d >= DType::float16 && d <= DType::float64; }
 constexpr bool is_complex(DType d) { return d >= DType::complex64; }
+/// Floating or complex: what has a derivative.
+constexpr bool is_inexact(DType d) { return d >= DType::float16; }
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType d) {

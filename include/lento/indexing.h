@@ -9,6 +9,7 @@
 
 #include <lento/dtype.h>
 #include <lento/export.h>
+#include <lento/ints.h>
 
 #include <concepts>
 #include <cstddef>
@@ -20,7 +21,7 @@
 #include <source_location>
 #include <span>
 #include <utility>
-#include <variant>
+#include <vector>
 
 namespace lento {
 
@@ -47,62 +48,91 @@ inline constexpr NewAxis newaxis{};
 /// One item of an index.
 class LENTO_API Index {
  public:
-  /// A tensor is kept by a shared pointer so that this header does not need the definition of Tensor.
-  using Item = std::variant<std::int64_t, Slice, Ellipsis, NewAxis, bool, std::shared_ptr<const Tensor>>;
-
   /// One position; the axis disappears. Negative counts from the end.
   template <IntegerType T>
     requires(!std::same_as<T, bool>)
-  Index(T position, std::source_location site = std::source_location::current()) : site_(site) {
-    // An unsigned number that is too large is out of range of every axis; it must not come back as a negative one.
-    constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
-    item_ = std::cmp_greater(position, kLargest) ? kLargest : static_cast<std::int64_t>(position);
-  }
+  Index(T position, std::source_location site = std::source_location::current())
+      // An unsigned number that is too large is out of range of every axis; it must not come back as a negative one.
+      : kind_(Kind::position),
+        position_(std::cmp_greater(position, kLargest) ? kLargest : static_cast<std::int64_t>(position)),
+        site_(site) {}
   /// True selects everything along a new axis of length 1, false nothing along one of length 0.
   template <std::same_as<bool> T>
   Index(T selected, std::source_location site = std::source_location::current())
-      : item_(static_cast<bool>(selected)), site_(site) {}
-  Index(Slice slice, std::source_location site = std::source_location::current()) : item_(slice), site_(site) {}
-  Index(Ellipsis all, std::source_location site = std::source_location::current()) : item_(all), site_(site) {}
-  Index(NewAxis axis, std::source_location site = std::source_location::current()) : item_(axis), site_(site) {}
+      : kind_(Kind::truth), truth_(selected), site_(site) {}
+  Index(Slice slice, std::source_location site = std::source_location::current())
+      : kind_(Kind::slice), slice_(slice), site_(site) {}
+  Index(Ellipsis /*all*/, std::source_location site = std::source_location::current()) : site_(site) {}
+  Index(NewAxis /*axis*/, std::source_location site = std::source_location::current())
+      : kind_(Kind::new_axis), site_(site) {}
   /// An integer tensor of positions, or a bool tensor that stands for as many axes as it has itself.
   Index(const Tensor& positions, std::source_location site = std::source_location::current());
   Index(const Subscript& positions, std::source_location site = std::source_location::current());
+  /// The positions in a std::vector, std::array, …
+  template <class R>
+    requires detail::NoneOf<R, Index> && IntegerRange<R>
+  Index(R&& positions, std::source_location site = std::source_location::current())
+      : Index(HostTag{}, Ints(std::forward<R>(positions)), site) {}
+  /// A mask along one axis.
+  Index(const std::vector<bool>& mask, std::source_location site = std::source_location::current());
 
-  const Item& item() const { return item_; }
+  // What it is: one of these is true, or not null.
+  bool is_ellipsis() const { return kind_ == Kind::whole_axes; }
+  bool is_new_axis() const { return kind_ == Kind::new_axis; }
+  const std::int64_t* position() const { return kind_ == Kind::position ? &position_ : nullptr; }
+  const Slice* slice() const { return kind_ == Kind::slice ? &slice_ : nullptr; }
+  const bool* truth() const { return kind_ == Kind::truth ? &truth_ : nullptr; }
+  const Tensor* tensor() const { return tensor_.get(); }
+
+  /// Whether the tensor was made of numbers of the host, so that it may be put where the indexed one is.
+  bool from_host() const { return from_host_; }
   /// Where this index was written: an operator has no other way to know its line.
   const std::source_location& site() const { return site_; }
 
  private:
-  Item item_;
+  friend class IndexList;
+  enum class Kind : std::uint8_t { whole_axes, position, slice, new_axis, truth, tensor };
+  struct HostTag {};
+  Index() = default;
+  Index(HostTag, const Ints& positions, const std::source_location& site);
+
+  static constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
+  Kind kind_ = Kind::whole_axes;
+  bool truth_ = false;
+  bool from_host_ = false;
+  std::int64_t position_ = 0;
+  Slice slice_;
+  std::shared_ptr<const Tensor> tensor_;  // a pointer, so that this header does not need the definition of Tensor
   std::source_location site_;
 };
 
-/// What stands between the brackets: one index, or several in braces. It is a temporary of the expression that has the
-/// brackets. When that expression ends, a Subscript that lives on (`auto row = x[{0}]`) lets go of the tensor it could
-/// assign to and stays as a value.
+/// What stands between the brackets: one index, or several in braces. It can be neither copied nor moved, so that it is
+/// a temporary of the expression that has the brackets, and what is in the braces lives as long. When that expression
+/// ends, a Subscript that lives on (`auto row = x[{0}]`) lets go of the tensor it could assign to and stays as a value.
 class LENTO_API IndexList {
  public:
-  IndexList(std::initializer_list<Index> index) : IndexList(std::span(index.begin(), index.size())) {}
-  IndexList(const Index& index) : IndexList(std::span(&index, 1)) {}
+  IndexList(std::initializer_list<Index> index) : count_(index.size()) { first_ = index.begin(); }
+  IndexList(const Index& index) : first_(&index), count_(1) {}
   template <class T>
     requires std::constructible_from<Index, const T&, std::source_location>
   IndexList(const T& index, std::source_location site = std::source_location::current())
-      : only_(std::in_place, index, site), items_(&*only_, 1) {}
+      : only_(index, site), first_(&only_), count_(1) {}
   ~IndexList();
   IndexList(const IndexList&) = delete;
   IndexList& operator=(const IndexList&) = delete;
 
-  std::span<const Index> items() const { return items_; }
-  /// The line of the brackets: that of the first index; empty brackets have none.
-  std::source_location site() const { return items_.empty() ? std::source_location() : items_[0].site(); }
-
  private:
+  friend class Tensor;
   friend class Subscript;
-  explicit IndexList(std::span<const Index> items) : items_(items) {}
 
-  std::optional<Index> only_;
-  std::span<const Index> items_;    // what is in braces lives as long as this, like every temporary of the expression
+  std::span<const Index> items() const;
+  /// The line of the brackets: that of the first index; empty brackets have none.
+  std::source_location site() const { return count_ == 0 ? std::source_location() : first_->site(); }
+
+  Index only_;  // where one is given as something else
+  const Index* first_ = nullptr;
+  std::size_t count_;
   Subscript* subscript_ = nullptr;  // the one that was made of this, while it lives
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ LENTO_API MemoryUse memory(Device device = {});
 LENTO_API void reset_peak_memory(Device device = {});
 
 /// With a limit, what would exceed it throws MemoryError before anything is changed; for a step the message names its
-/// planned peak and its largest tensors. 0 takes the limit away.
-LENTO_API void set_memory_limit(std::size_t bytes, Device device = {});
+/// planned peak and its largest tensors. 0 takes the limit away; a negative number is a ValueError.
+LENTO_API void set_memory_limit(std::int64_t bytes, Device device = {},
+                                std::source_location site = std::source_location::current());
 
 /// One line of live_tensors().
 struct LiveTensor {

@@ -6,6 +6,7 @@
 #include <lento/random.h>
 #include <lento/tensor.h>
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>

@@ -26,10 +26,11 @@ class Operand {
   Operand(const Scalar& number, const std::source_location& site = std::source_location::current())
       : scalar_(number), unit_(site.file_name()), position_(site.line()) {}
 
-  /// For front ends in other languages, whose lines std::source_location cannot see.
-  Operand(const Tensor& tensor, const void* unit, std::uint32_t position)
+  /// For front ends in other languages, whose lines std::source_location cannot see. Explicit, so that `x[0] = {1, 0,
+  /// 2}` does not compile.
+  explicit Operand(const Tensor& tensor, const void* unit, std::uint32_t position)
       : tensor_(&tensor), unit_(unit), position_(position) {}
-  Operand(const Scalar& number, const void* unit, std::uint32_t position)
+  explicit Operand(const Scalar& number, const void* unit, std::uint32_t position)
       : scalar_(number), unit_(unit), position_(position) {}
 
   bool is_tensor() const { return tensor_ != nullptr; }

@@ -8,6 +8,7 @@
 #include <complex>
 #include <concepts>
 #include <cstdint>
+#include <iosfwd>
 #include <limits>
 #include <string>
 
@@ -56,6 +57,8 @@ class Scalar {
 
   /// Same kind and same bits: nan equals nan, 0.0 differs from -0.0, 1 differs from 1.0.
   friend bool operator==(const Scalar& a, const Scalar& b) = default;
+  /// As to_string().
+  LENTO_API friend std::ostream& operator<<(std::ostream& out, const Scalar& number);
 
  private:
   double real() const { return std::bit_cast<double>(bits_); }

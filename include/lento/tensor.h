@@ -14,13 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <initializer_list>
 #include <iosfwd>
-#include <memory>
 #include <optional>
 #include <source_location>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +27,25 @@ namespace lento {
 
 struct TensorState;
 class Subscript;
+class RowIterator;
 class Generator;
+
+namespace detail {
+
+/// An integer in reshape(2, 3), or none.
+struct Extent {
+  Extent() = default;
+  template <Integer T>
+  Extent(T number) : value(Ints::Item(number).value), given(true) {}
+
+  std::int64_t value = 0;
+  bool given = false;
+};
+
+/// Those that are given.
+LENTO_API Ints extents(std::initializer_list<Extent> all);
+
+}  // namespace detail
 
 class LENTO_API Tensor {
  public:
@@ -59,36 +74,56 @@ class LENTO_API Tensor {
 
   /// False for a default-constructed handle.
   bool defined() const { return state_ != nullptr; }
-  DType dtype() const;
-  const Shape& shape() const;
-  std::int64_t rank() const { return static_cast<std::int64_t>(shape().size()); }
+  DType dtype(std::source_location site = std::source_location::current()) const;
+  const Shape& shape(std::source_location site = std::source_location::current()) const;
+  /// Number of axes.
+  std::int64_t rank(std::source_location site = std::source_location::current()) const {
+    return static_cast<std::int64_t>(shape(site).size());
+  }
+  std::int64_t ndim(std::source_location site = std::source_location::current()) const { return rank(site); }
   /// Number of elements.
-  std::int64_t size() const { return element_count(shape()); }
-  Device device() const;
+  std::int64_t size(std::source_location site = std::source_location::current()) const {
+    return element_count(shape(site));
+  }
+  /// Bytes of one element, and of all.
+  std::size_t itemsize(std::source_location site = std::source_location::current()) const {
+    return size_of(dtype(site));
+  }
+  std::size_t nbytes(std::source_location site = std::source_location::current()) const {
+    return static_cast<std::size_t>(size(site)) * itemsize(site);
+  }
+  Device device(std::source_location site = std::source_location::current()) const;
   /// True while the value has not been computed.
-  bool is_pending() const;
+  bool is_pending(std::source_location site = std::source_location::current()) const;
   /// A number that no other value of this process has.
-  std::uint64_t id() const;
+  std::uint64_t id(std::source_location site = std::source_location::current()) const;
 
   // --- reading: computes what is pending; throws the original error if that failed ---
 
-  /// The one element of a tensor of size 1, converted to T.
+  /// The one element of a tensor of size 1, converted to T; a float is truncated. Throws OverflowError for a number
+  /// that an integer type cannot hold, DTypeError for a complex one that T would take a part of.
   template <Number T>
   T item(std::source_location site = std::source_location::current()) const {
-    return item_scalar(site).to<T>();
+    if constexpr (IntegerType<T> && !std::same_as<std::remove_cv_t<T>, bool>) {
+      return item_that_fits(dtype_of<T>(), site).template to<T>();
+    } else if constexpr (std::same_as<std::remove_cv_t<T>, bool> || requires(T number) { number.imag(); }) {
+      return item_scalar(site).to<T>();
+    } else {
+      return item_real(site).to<T>();
+    }
   }
   Scalar item_scalar(std::source_location site = std::source_location::current()) const;
   /// All elements, row-major; T must be the element type.
   template <Element T>
   std::vector<T> to_vector(std::source_location site = std::source_location::current()) const {
-    const T* first = data<T>(site);
+    const T* first = static_cast<const T*>(read(dtype_of<T>(), "to_vector", site));
     return std::vector<T>(first, first + size());
   }
   /// The elements in memory, row-major, valid while this handle (or a copy) keeps this value. T must be the element
   /// type.
   template <Element T>
   const T* data(std::source_location site = std::source_location::current()) const {
-    return static_cast<const T*>(read(dtype_of<T>(), site));
+    return static_cast<const T*>(read(dtype_of<T>(), "data", site));
   }
   /// The same without a type.
   const void* data_pointer(std::source_location site = std::source_location::current()) const;
@@ -112,20 +147,53 @@ class LENTO_API Tensor {
   Tensor& assign(const Operand& value, std::string_view operation = "assign") &;
   /// x[index] = value.
   Tensor& set(std::initializer_list<Index> index, const Operand& value) &;
+  /// x[{ellipsis}] = value.
+  Tensor& fill(const Operand& value) &;
 
   // --- indexing ---
 
   /// x[{0, Slice{1, 5}, ellipsis}]: the part as it is now, which can also be assigned to.
-  Subscript operator[](IndexList&& index) &;
+  Subscript operator[](IndexList index) &;
   /// Of a temporary or a constant: a value like any other.
-  Tensor operator[](IndexList&& index) const&;
+  Tensor operator[](IndexList index) const&;
   /// x.slice(0, 1, 5): elements 1 to 4 along axis 0.
   Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                std::int64_t step = 1, std::source_location site = std::source_location::current()) const;
 
+  /// for (Tensor row : x): the parts x[0], x[1], …; each is a value. Throws ShapeError for a zero-dimensional tensor.
+  RowIterator begin(std::source_location site = std::source_location::current()) const;
+  RowIterator end(std::source_location site = std::source_location::current()) const;
+
+  // --- what Python has as attributes ---
+
+  /// The tensor with its axes in reverse order.
+  Tensor T(std::source_location site = std::source_location::current()) const;
+  /// The tensor with its last two axes swapped. Throws ShapeError when there are fewer.
+  Tensor mT(std::source_location site = std::source_location::current()) const;
+  /// The real parts; a real tensor as it is.
+  Tensor real(std::source_location site = std::source_location::current()) const;
+  /// The imaginary parts; zeros of a real tensor.
+  Tensor imag(std::source_location site = std::source_location::current()) const;
+  /// The same values as a constant: derivatives do not pass.
+  Tensor detach(std::source_location site = std::source_location::current()) const;
+  Tensor conjugate(std::source_location site = std::source_location::current()) const;
+  /// See lento::to_device.
+  Tensor to_device(Device device, std::source_location site = std::source_location::current()) const;
+
   // --- ops of the catalogue as methods ---
   // Lento's own files call the functions instead, and are compiled without these: a new method recompiles one of them.
 #ifndef LENTO_WITHOUT_METHODS
+  /// x.reshape(2, 3): the same as x.reshape({2, 3}), for two to six extents.
+  template <Integer A, Integer B>
+  Tensor reshape(A a, B b, detail::Extent c = {}, detail::Extent d = {}, detail::Extent e = {}, detail::Extent f = {},
+                 std::source_location site = std::source_location::current()) const {
+    return reshape(detail::extents({a, b, c, d, e, f}), std::nullopt, site);
+  }
+  template <Integer A, Integer B>
+  Tensor view(A a, B b, detail::Extent c = {}, detail::Extent d = {}, detail::Extent e = {}, detail::Extent f = {},
+              std::source_location site = std::source_location::current()) const {
+    return reshape(detail::extents({a, b, c, d, e, f}), std::nullopt, site);
+  }
 #include <lento/tensor_methods.gen.inc>
 #endif
 
@@ -138,7 +206,9 @@ class LENTO_API Tensor {
   }
 
  private:
-  const void* read(DType expected, const std::source_location& site) const;
+  const void* read(DType expected, std::string_view caller, const std::source_location& site) const;
+  Scalar item_real(const std::source_location& site) const;
+  Scalar item_that_fits(DType integer, const std::source_location& site) const;
   static void release(TensorState* state) noexcept;
 
   TensorState* state_ = nullptr;
@@ -148,6 +218,7 @@ class LENTO_API Tensor {
 /// brackets, and only there, it can be assigned to, which gives x a new value:
 ///
 ///     x[{0}] = 3;  x[{0}] += 1;   // x changes
+///     x[0][1] = 3;                // x changes: the same as x[{0, 1}] = 3, which records less
 ///     auto row = x[{0}];          // a value: it stays when x changes, and x may be gone
 ///     row = 3;                    // does not compile: write x[{0}] = 3, or Tensor row for a handle of its own
 ///
@@ -155,6 +226,8 @@ class LENTO_API Tensor {
 class LENTO_API Subscript {
  public:
   Subscript(Tensor& target, IndexList& index);
+  /// A part of a part.
+  Subscript(Subscript& outer, IndexList& index);
   /// The value.
   Subscript(const Subscript& other);
   ~Subscript();
@@ -182,7 +255,10 @@ class LENTO_API Subscript {
   DType dtype() const { return part().dtype(); }
   const Shape& shape() const { return part().shape(); }
   std::int64_t rank() const { return part().rank(); }
+  std::int64_t ndim() const { return part().rank(); }
   std::int64_t size() const { return part().size(); }
+  std::size_t itemsize() const { return part().itemsize(); }
+  std::size_t nbytes() const { return part().nbytes(); }
   Device device() const { return part().device(); }
   bool is_pending() const { return part().is_pending(); }
   template <Number T>
@@ -199,13 +275,38 @@ class LENTO_API Subscript {
   std::string to_string(std::source_location site = std::source_location::current()) const {
     return part(site).to_string(site);
   }
-  /// A part of the part is a value: `x[{0}][{1}] = 3` does not compile, `x[{0, 1}] = 3` does.
-  Tensor operator[](IndexList&& index) const { return part()[std::move(index)]; }
+  /// A part of the part. Of one with a name it is a value, as that is.
+  Subscript operator[](IndexList index) &&;
+  Tensor operator[](IndexList index) const&;
+  RowIterator begin(std::source_location site = std::source_location::current()) const;
+  RowIterator end(std::source_location site = std::source_location::current()) const;
   Tensor slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                std::int64_t step = 1, std::source_location site = std::source_location::current()) const {
     return part(site).slice(axis, start, stop, step, site);
   }
+  Tensor T(std::source_location site = std::source_location::current()) const { return part(site).T(site); }
+  Tensor mT(std::source_location site = std::source_location::current()) const { return part(site).mT(site); }
+  Tensor real(std::source_location site = std::source_location::current()) const { return part(site).real(site); }
+  Tensor imag(std::source_location site = std::source_location::current()) const { return part(site).imag(site); }
+  Tensor detach(std::source_location site = std::source_location::current()) const { return part(site).detach(site); }
+  Tensor conjugate(std::source_location site = std::source_location::current()) const {
+    return part(site).conjugate(site);
+  }
+  Tensor to_device(Device device, std::source_location site = std::source_location::current()) const {
+    return part(site).to_device(device, site);
+  }
 #ifndef LENTO_WITHOUT_METHODS
+  /// x.reshape(2, 3): the same as x.reshape({2, 3}), for two to six extents.
+  template <Integer A, Integer B>
+  Tensor reshape(A a, B b, detail::Extent c = {}, detail::Extent d = {}, detail::Extent e = {}, detail::Extent f = {},
+                 std::source_location site = std::source_location::current()) const {
+    return reshape(detail::extents({a, b, c, d, e, f}), std::nullopt, site);
+  }
+  template <Integer A, Integer B>
+  Tensor view(A a, B b, detail::Extent c = {}, detail::Extent d = {}, detail::Extent e = {}, detail::Extent f = {},
+              std::source_location site = std::source_location::current()) const {
+    return reshape(detail::extents({a, b, c, d, e, f}), std::nullopt, site);
+  }
 #include <lento/tensor_methods.gen.inc>
 #endif
 
@@ -216,18 +317,55 @@ class LENTO_API Subscript {
   friend struct LocatedTensor;
   using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
+  /// After an assignment: the part of `whole`, the new value.
+  Subscript(Tensor* target, Subscript* outer, IndexList& index, Tensor whole);
+
   /// Recorded when it is first asked for.
   const Tensor& part(const std::source_location& site) const;
   const Tensor& part() const;
+  /// What the brackets stand behind, as it is now.
+  Tensor current_whole() const;
+  /// Gives the target its new value.
+  void put(const Operand& value);
   Subscript update(BinaryOp op, const Operand& value, std::string_view operation);
   /// The expression with the brackets ends: only the value stays.
   void keep_value() noexcept;
 
-  Tensor* target_;                // what is assigned to; null when that is over
-  IndexList* index_;              // null together with target_
-  Tensor before_;                 // the target when this was made, until the part is recorded or given up
+  Tensor* target_;                // what is assigned to; null for a part of a part, and when that is over
+  Subscript* outer_;              // the part that this is a part of; it is a temporary of the same expression
+  IndexList* index_;              // null when the expression with the brackets is over
+  Tensor whole_;                  // what this is a part of, until the part is recorded or given up
   mutable Tensor part_;           // empty until the part is read
   std::exception_ptr failure_{};  // why there is no part, for whoever reads it
+};
+
+/// Steps over the rows of a tensor, which it keeps.
+class LENTO_API RowIterator {
+ public:
+  using value_type = Tensor;
+  using difference_type = std::ptrdiff_t;
+
+  RowIterator() = default;
+  RowIterator(Tensor x, std::int64_t position, std::source_location site)
+      : x_(std::move(x)), position_(position), site_(site) {}
+
+  Tensor operator*() const;
+  RowIterator& operator++() {
+    ++position_;
+    return *this;
+  }
+  RowIterator operator++(int) {
+    RowIterator before = *this;
+    ++position_;
+    return before;
+  }
+  /// Of the same tensor.
+  friend bool operator==(const RowIterator& a, const RowIterator& b) { return a.position_ == b.position_; }
+
+ private:
+  Tensor x_;
+  std::int64_t position_ = 0;
+  std::source_location site_;
 };
 
 /// The operand of unary operators, and the first argument of functions of any number of tensors: they have no place for
@@ -261,6 +399,7 @@ LENTO_API Tensor operator<(const Operand& a, const Operand& b);
 LENTO_API Tensor operator<=(const Operand& a, const Operand& b);
 LENTO_API Tensor operator>(const Operand& a, const Operand& b);
 LENTO_API Tensor operator>=(const Operand& a, const Operand& b);
+LENTO_API Tensor operator+(const LocatedTensor& x);
 LENTO_API Tensor operator-(const LocatedTensor& x);
 LENTO_API Tensor operator~(const LocatedTensor& x);
 LENTO_API Tensor operator!(const LocatedTensor& x);
@@ -281,89 +420,12 @@ class Printed {
 };
 LENTO_API std::ostream& operator<<(std::ostream& out, const Printed& x);
 
-// --- tensors from host data: uploaded at once (counter transfer.h2d) ---
-
-/// Copies `size_of(dtype) * element_count(shape)` bytes. Throws ValueError when `data` is null and there are some.
-LENTO_API Tensor from_host(const void* data, DType dtype, const Shape& shape, Device device = {},
-                           std::source_location site = std::source_location::current());
-
-/// A tensor whose `bytes` bytes `fill` writes, row-major: straight into the memory of a device with in_host_memory.
-/// Throws what it throws, and ValueError for bools other than 0 and 1 and for an empty function.
-LENTO_API Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype,
-                             const Shape& shape, Device device = {},
-                             std::source_location site = std::source_location::current());
-
-/// A tensor on host memory of somebody else, which is neither copied nor written: row-major, aligned to its elements
-/// and not null where there are some (ValueError). It must not change while the tensor, or work that reads it, lives;
-/// then `owner` is let go, on any thread and perhaps under locks: its deleter must call nothing of Lento. Needs a
-/// device with in_host_memory.
-LENTO_API Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
-                             Device device = {}, std::source_location site = std::source_location::current());
-
-/// The elements, for another library that reads them while a handle of this value is kept for it. Nothing of what Lento
-/// derives from them is kept from one step to the next any more, in case that library writes them after all.
-LENTO_API const void* export_data(const Tensor& x, std::source_location site = std::source_location::current());
-
-/// True when the device computes in the host's memory.
-LENTO_API bool in_host_memory(Device device);
-
-/// The tensor's value on another device; the tensor itself when it is there. Reads the value, so it waits for it.
-LENTO_API Tensor to_device(const Tensor& x, Device device, std::source_location site = std::source_location::current());
-
-namespace detail {
-/// Throws ShapeError with the line.
-[[noreturn]] LENTO_API void fail_to_fill(const std::string& what, const std::source_location& site);
-}  // namespace detail
-
-template <Element T>
-Tensor tensor(std::span<const T> values, const Shape& shape, Device device = {},
-              std::source_location site = std::source_location::current()) {
-  if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
-    detail::fail_to_fill(std::to_string(values.size()) + " values do not fill the shape", site);
-  }
-  return from_host(values.data(), dtype_of<T>(), shape, device, site);
-}
-template <Element T>
-  requires(!std::same_as<T, bool>)
-Tensor tensor(const std::vector<T>& values, const Shape& shape, Device device = {},
-              std::source_location site = std::source_location::current()) {
-  return tensor(std::span<const T>(values), shape, device, site);
-}
-template <Element T>
-  requires(!std::same_as<T, bool>)
-Tensor tensor(const std::vector<T>& values) {
-  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())});
-}
-/// tensor({1.0f, 2.0f}): one axis.
-template <Element T>
-Tensor tensor(std::initializer_list<T> values, Device device = {},
-              std::source_location site = std::source_location::current()) {
-  return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())},
-                device, site);
-}
-/// tensor({{1, 2}, {3, 4}}): two axes; rows must be equally long.
-template <Element T>
-Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, Device device = {},
-              std::source_location site = std::source_location::current()) {
-  std::vector<T> values;
-  const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
-  for (const auto& row : rows) {
-    if (row.size() != width) detail::fail_to_fill("rows have different lengths", site);
-    values.insert(values.end(), row.begin(), row.end());
-  }
-  // std::vector<bool> has no contiguous storage.
-  const Shape shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(width)};
-  if constexpr (std::same_as<T, bool>) {
-    const std::vector<char> bytes(values.begin(), values.end());
-    return from_host(bytes.data(), DType::bool_, shape, device, site);
-  } else {
-    return tensor(std::span<const T>(values), shape, device, site);
-  }
-}
-/// A zero-dimensional tensor.
-template <Element T>
-Tensor scalar_tensor(T value, Device device = {}, std::source_location site = std::source_location::current()) {
-  return from_host(&value, dtype_of<T>(), Shape{}, device, site);
-}
-
 }  // namespace lento
+
+// Iterating goes over rows, and size() counts elements.
+template <>
+inline constexpr bool std::ranges::disable_sized_range<lento::Tensor> = true;
+template <>
+inline constexpr bool std::ranges::disable_sized_range<lento::Subscript> = true;
+
+#include <lento/host_data.h>  // IWYU pragma: export

@@ -9,7 +9,7 @@ namespace lento {
 
 /// The calling thread included. At first OMP_NUM_THREADS when that is a number, else what the process may use: its
 /// affinity mask, limited by the processor quota of its control group. Results do not depend on it.
-LENTO_API int num_threads();
+LENTO_API int get_num_threads();
 
 /// From the next computation on; throws ValueError for less than 1.
 LENTO_API void set_num_threads(int count, std::source_location site = std::source_location::current());

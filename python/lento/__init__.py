@@ -13,7 +13,6 @@ Code looks eager, but an operation only records what it would do; reading a valu
 from __future__ import annotations
 
 import os as _os
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _core
 from ._ops import *  # functions of the catalogue; first, so that what follows may replace them
@@ -58,19 +57,27 @@ from ._core import (
     wait as wait,
     wait_closures as wait_closures,
 )
+from ._array import (
+    array as array,
+)
 from ._array_api import (
     __array_api_version__ as __array_api_version__,
     __array_namespace_info__ as __array_namespace_info__,
 )
 from ._autograd import (
-    checkpoint as checkpoint,
     custom_gradient as custom_gradient,
     detach as detach,
     grad as grad,
+    hessian as hessian,
+    jacobian as jacobian,
     jvp as jvp,
+    linearize as linearize,
     stop_gradient as stop_gradient,
     value_and_grad as value_and_grad,
     vjp as vjp,
+)
+from ._checkpoint import (
+    checkpoint as checkpoint,
 )
 from ._vmap import (
     vmap as vmap,
@@ -91,6 +98,13 @@ from ._dtypes import (
     pi as pi,
     promote_types as promote_types,
     result_type as result_type,
+)
+from ._grids import (
+    mgrid as mgrid,
+    ogrid as ogrid,
+)
+from ._ops import (
+    delete_ as delete,  # a word of C++
 )
 from ._files import (
     load as load,
@@ -131,13 +145,16 @@ from . import (
     optim as optim,
     random as random,
     special as special,
+    stats as stats,
     tree as tree,
 )
+from . import _attribute_hints, _familiar, _hints, _namespace
 
 # Lines of this package's own files are not where the user called from.
 _core._set_package_folder(_os.path.dirname(__file__))
 
-if not _TYPE_CHECKING:  # which would take every name for one that is there
-    from ._hints import hinting as _hinting
-
-    __getattr__ = _hinting(__name__)
+# After all names are there: methods that people type by habit, what missing names say, and where things are at home.
+_familiar.install()
+_namespace.publish()
+_hints.install()
+_attribute_hints.install()

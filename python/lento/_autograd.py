@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast, overload
 
 from . import _core, errors, tree
 from ._core import Tensor
 from ._core import stop_gradient as stop_gradient
 from ._fail import fail
-from ._module import HasForward, Module
+from ._ops import eye, zeros
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack  # Python 3.10 has none, and nothing needs them at run time
@@ -25,7 +25,18 @@ _Aux = TypeVar("_Aux")
 
 detach = stop_gradient  # its name elsewhere
 
-__all__ = ["checkpoint", "custom_gradient", "detach", "grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = [
+    "custom_gradient",
+    "detach",
+    "grad",
+    "hessian",
+    "jacobian",
+    "jvp",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
 
 
 def _differentiable(leaf: Any) -> bool:
@@ -40,21 +51,36 @@ def _could_be_followed(leaf: Any) -> bool:
     return isinstance(leaf, float | complex) or (hasattr(leaf, "dtype") and kind in "fc")
 
 
-def _check_arguments(caller: str, arguments: Sequence[Any], numbers: Sequence[int], named: bool) -> None:
-    """TypeError for an argument that would have no gradient at all, though one was asked for: each that was ``named``,
-    otherwise those that are floating."""
-    for number, argument in zip(numbers, arguments, strict=True):
+def _with_tensors(argument: Any) -> Any:
+    """An argument without any floating tensor, with tensors for its arrays and numbers. A list of numbers is one
+    tensor, as it is for every function. Beside tensors all of these are constants."""
+    leaves = tree.leaves(argument)
+    if any(map(_differentiable, leaves)) or not any(map(_could_be_followed, leaves)):
+        return argument
+    if type(argument) in (list, tuple) and all(isinstance(leaf, int | float | complex) for leaf in leaves):
+        try:
+            return _core.asarray(argument)
+        except (TypeError, ValueError):  # dicts in it, or lists of different lengths: a tree
+            pass
+    return tree.map(lambda leaf: _core.asarray(leaf) if _could_be_followed(leaf) else leaf, argument)
+
+
+def _followable(caller: str, arguments: Sequence[Any], numbers: Sequence[int], named: bool) -> list[Any]:
+    """The arguments, with tensors. TypeError for one that is ``named`` and has nothing floating: its gradient was asked
+    for."""
+    found = [_with_tensors(argument) for argument in arguments]
+    for number, argument in zip(numbers, found, strict=True):
         leaves = tree.leaves(argument)
-        if any(map(_differentiable, leaves)):
+        if not named or not leaves or any(map(_differentiable, leaves)):
             continue
-        for leaf in [*filter(_could_be_followed, leaves), *(leaves if named else ())][:1]:
-            if isinstance(leaf, Tensor):
-                raise fail(TypeError, f"{caller}: argument {number} must be floating, not {leaf.dtype}")
-            raise fail(
-                TypeError,
-                f"{caller}: argument {number} has no floating tensor, but a {type(leaf).__name__}; make it one with "
-                "lento.asarray",
-            )
+        if isinstance(leaves[0], Tensor):
+            raise fail(TypeError, f"{caller}: argument {number} must be floating, not {leaves[0].dtype}")
+        raise fail(
+            TypeError,
+            f"{caller}: argument {number} must be floating, and is of type {type(leaves[0]).__name__}; make it a "
+            "tensor with lento.asarray(…, dtype=lento.float32)",
+        )
+    return found
 
 
 class _Followed:
@@ -87,15 +113,30 @@ class _Followed:
         return tree.unflatten(self.arguments, values)
 
 
-def _argument_numbers(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+def _argument_numbers(caller: str, argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for number in numbers:
         if not -count <= number < count:
-            raise fail(ValueError, f"grad(): there is no argument {number}; the function was called with {count}")
+            raise fail(ValueError, f"{caller}: there is no argument {number}; the function was called with {count}")
     positions = tuple(number % count for number in numbers)
     if len(set(positions)) != len(positions):
-        raise fail(ValueError, f"grad(): argnums {tuple(numbers)} names an argument twice")
+        raise fail(ValueError, f"{caller}: argnums {tuple(numbers)} names an argument twice")
     return positions
+
+
+def _call_followed(
+    caller: str, f: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[_Followed, Any]:
+    """What ``f`` gives while the arguments ``argnums`` are followed."""
+    numbers = _argument_numbers(caller, argnums, len(args))
+    followed = _Followed(_followable(caller, [args[i] for i in numbers], numbers, named=True))
+    try:
+        given = list(args)
+        for i, value in zip(numbers, followed.tree(), strict=True):
+            given[i] = value
+        return followed, f(*given, **kwargs)
+    finally:
+        followed.differentiation.end()
 
 
 @overload
@@ -154,8 +195,9 @@ def value_and_grad(
     """A function that gives the value of ``f`` and its gradient by the arguments ``argnums``.
 
     Arguments may be trees of tensors (tuples, lists, dicts, dataclasses, modules); the gradient has the same form, with
-    None for what has none. An argument of ``argnums`` without any floating tensor is a TypeError. ``f`` gives a real
-    scalar, or with ``has_aux`` a pair of it and anything else.
+    None for what has none. An argument that is a NumPy array, a number or a list of numbers is given to ``f`` as a
+    tensor; one of ``argnums`` with nothing floating is a TypeError. ``f`` gives a real scalar, or with ``has_aux`` a
+    pair of it and anything else.
 
         >>> f = lambda w, x: ((w * x) ** 2).sum()
         >>> value, slope = lento.value_and_grad(f)(lento.asarray([1.0, 2.0]), lento.asarray([3.0, 1.0]))
@@ -163,39 +205,36 @@ def value_and_grad(
         (13.0, tensor([18.,  4.], dtype=float32))
     """
 
+    return _value_and_grad("grad()", f, argnums, has_aux)
+
+
+def _value_and_grad(
+    caller: str, f: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool
+) -> Callable[..., tuple[Any, Any]]:
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        numbers = _argument_numbers(argnums, len(args))
-        _check_arguments("grad()", [args[i] for i in numbers], numbers, named=True)
-        followed = _Followed([args[i] for i in numbers])
-        try:
-            given = list(args)
-            for i, value in zip(numbers, followed.tree(), strict=True):
-                given[i] = value
-            result = f(*given, **kwargs)
-        finally:
-            followed.differentiation.end()
+        followed, result = _call_followed(caller, f, argnums, args, kwargs)
         if has_aux and not (isinstance(result, tuple | list) and len(result) == 2):
             found = f"{len(result)} entries" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
             raise fail(
-                TypeError, f"grad(): with has_aux the function must give a pair of a scalar and anything, not {found}"
+                TypeError, f"{caller}: with has_aux the function must give a pair of a scalar and anything, not {found}"
             )
         value = result[0] if has_aux else result
-        _check_scalar(value)
+        _check_scalar(caller, value)
         gradients = followed.gradients([value])
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return differentiated
 
 
-def _check_scalar(value: Any) -> None:
+def _check_scalar(caller: str, value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise fail(TypeError, f"grad(): the function must give a tensor, not {type(value).__name__}")
+        raise fail(TypeError, f"{caller}: the function must give a tensor, not {type(value).__name__}")
     if value.size != 1:
-        raise fail(ValueError, f"grad(): the function must give a scalar, not a tensor of shape {value.shape}")
+        raise fail(ValueError, f"{caller}: the function must give a scalar, not a tensor of shape {value.shape}")
     if value.dtype.kind != "f":
         hint = "; take its real part or abs" if value.dtype.kind == "c" else ""
-        raise fail(TypeError, f"grad(): the function must give a real floating number, not {value.dtype}{hint}")
+        raise fail(TypeError, f"{caller}: the function must give a real floating number, not {value.dtype}{hint}")
 
 
 @overload
@@ -278,8 +317,7 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
     >>> pull(lento.asarray([1.0, 10.0]))
     (tensor([ 2., 40.], dtype=float32),)
     """
-    _check_arguments("vjp()", args, range(len(args)), named=False)
-    followed = _Followed(list(args))
+    followed = _Followed(_followable("vjp()", args, range(len(args)), named=False))
     try:
         result = f(*followed.tree())
     finally:
@@ -313,23 +351,115 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
                 TypeError,
                 f"jvp(): {what} is a tuple or list with an entry for each argument, not {type(given).__name__}",
             )
-    _check_arguments("jvp()", primals, range(len(primals)), named=False)
-    followed = _Followed(list(primals))
+    result, push = _linearized("jvp()", f, primals)
+    return result, push(tangents)
+
+
+def linearize(f: Callable[[Unpack[_Ts]], _R], *primals: Unpack[_Ts]) -> tuple[_R, Callable[[Unpack[_Ts]], _R]]:
+    """``f(*primals)``, and the linear function from changes of the primals to the change of ``f``: forward mode, with
+    ``f`` called once for as many directions as wanted.
+
+        >>> y, push = lento.linearize(lambda x: x * x, lento.asarray([1.0, 2.0]))
+        >>> y, push(lento.asarray([1.0, 10.0])), push(lento.asarray([0.0, 1.0]))
+        (tensor([1., 4.], dtype=float32), tensor([ 2., 40.], dtype=float32), tensor([0., 4.], dtype=float32))
+    """
+    result, push = _linearized("linearize()", f, primals)
+    # Handles of their own: the caller may change the results in place.
+    given = tree.map(lambda leaf: leaf.__copy__() if isinstance(leaf, Tensor) else leaf, result)
+    return given, lambda *tangents: push(tangents)
+
+
+def _linearized(
+    caller: str, f: Callable[..., Any], primals: Sequence[Any]
+) -> tuple[Any, Callable[[Sequence[Any]], Any]]:
+    """What ``f`` gives, and a function from tangents of all primals to those of it."""
+    followed = _Followed(_followable(caller, primals, range(len(primals)), named=False))
     try:
         result = f(*followed.tree())
     finally:
         followed.differentiation.end()
-    given = tree.leaves_like(followed.arguments, list(tangents), "jvp(): the tangents")
-    _check_shapes("jvp()", "tangent", "input", [(followed.leaves[i], given[i]) for i in followed.where])
     outputs = tree.leaves(result)
     where = [i for i, leaf in enumerate(outputs) if _differentiable(leaf)]
-    pushed = followed.differentiation.push_forward(
-        [outputs[i] for i in where], followed.inputs, [given[i] for i in followed.where]
-    )
-    changes: list[Any] = [None] * len(outputs)
-    for i, change in zip(where, pushed, strict=True):
-        changes[i] = change
-    return result, tree.unflatten(result, changes)
+
+    def push(tangents: Sequence[Any]) -> Any:
+        changed = [_with_tensors(tangent) for tangent in tangents]
+        given = tree.leaves_like(followed.arguments, changed, f"{caller}: the tangents")
+        _check_shapes(caller, "tangent", "input", [(followed.leaves[i], given[i]) for i in followed.where])
+        pushed = followed.differentiation.push_forward(
+            [outputs[i] for i in where], followed.inputs, [given[i] for i in followed.where]
+        )
+        changes: list[Any] = [None] * len(outputs)
+        for i, change in zip(where, pushed, strict=True):
+            changes[i] = change
+        return tree.unflatten(result, changes)
+
+    return result, push
+
+
+def jacobian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The derivatives of each element of what ``f`` gives, a tensor, by each element of the arguments ``argnums``: for
+    shapes (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments may be trees, and so is the result then.
+
+        >>> lento.jacobian(lambda x: x * x)(lento.asarray([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]], dtype=float32)
+    """
+
+    @functools.wraps(f)
+    def derivatives(*args: Any, **kwargs: Any) -> Any:
+        followed, y = _call_followed("jacobian()", f, argnums, args, kwargs)
+        if not isinstance(y, Tensor):
+            raise fail(TypeError, f"jacobian(): the function must give a tensor, not {type(y).__name__}")
+        if y.dtype.kind != "f":
+            hint = "; take their real part" if y.dtype.kind == "c" else ""
+            raise fail(TypeError, f"jacobian(): the function must give real floating numbers, not {y.dtype}{hint}")
+        return _jacobian_rows(followed, y, argnums)
+
+    return derivatives
+
+
+def _jacobian_rows(followed: _Followed, y: Tensor, argnums: int | Sequence[int]) -> Any:
+    if y.size == 0:
+        pulled = [zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in followed.inputs]
+    else:
+        basis = eye(y.size, dtype=y.dtype, device=y.device).reshape((y.size, *y.shape))
+        batching = _core._Batching(y.size, "same")
+        try:
+            one = batching.enter(basis, 0)
+            leaving = followed.differentiation.pull_back([y], [one], followed.inputs)
+        finally:
+            batching.end()
+        pulled = [batching.leave(g, 0) for g in leaving]
+    shaped = [g.reshape(y.shape + x.shape) for g, x in zip(pulled, followed.inputs, strict=True)]
+    rows: list[Any] = followed._rebuild(shaped, [None] * len(followed.leaves))
+    return rows[0] if isinstance(argnums, int) else tuple(rows)
+
+
+def hessian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The second derivatives of ``f``, which gives a real scalar, by the arguments ``argnums``: for one of shape (4,) a
+    tensor of shape (4, 4). For several it is a tuple of tuples, and for a tree a tree of trees: the first derivative is
+    by the outer entry.
+
+        >>> lento.hessian(lambda x: (x**3).sum())(lento.asarray([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]], dtype=float32)
+    """
+    both = _value_and_grad("hessian()", f, argnums, has_aux=False)
+
+    @functools.wraps(f)
+    def second_derivatives(*args: Any, **kwargs: Any) -> Any:
+        followed, (_, slopes) = _call_followed("hessian()", both, argnums, args, kwargs)
+
+        def rows(slope: Tensor | None) -> Any:
+            if slope is None:
+                return None
+            if slope.dtype.kind == "c":
+                raise fail(TypeError, f"hessian(): an argument must be real, not {slope.dtype}")
+            return _jacobian_rows(followed, slope, argnums)
+
+        return tree.map(rows, slopes)
+
+    return second_derivatives
 
 
 def custom_gradient(
@@ -367,100 +497,3 @@ def custom_gradient(
         return outputs[0] if single else tuple(outputs)
 
     return cast("Callable[_P, _R]", custom)
-
-
-@overload
-def checkpoint(f: HasForward[_P, _R]) -> _Checkpointed[_P, _R]: ...
-@overload
-def checkpoint(f: Callable[_P, _R]) -> Callable[_P, _R]: ...
-def checkpoint(f: Any) -> Any:
-    """``f``, a function or a module, without the memory of its derivative: what that needs is computed again on the way
-    back, with the same random numbers. Tensors that it changes in place, such as running statistics, are changed once;
-    its arguments are names of its own for their values, so that changing one changes nothing outside.
-
-    Of a module it is a module with the same tensors under the same names, which may stand in its place.
-
-    >>> block = lento.checkpoint(lambda x: lento.tanh(lento.tanh(x)))
-    >>> lento.grad(lambda x: block(x).sum())(lento.zeros(2))
-    tensor([1., 1.], dtype=float32)
-    >>> list(lento.nn.Sequential(lento.checkpoint(lento.nn.Linear(2, 3))).parameters())
-    ['0.weight', '0.bias']
-    """
-    if isinstance(f, Module):
-        return _Checkpointed(f)
-
-    def recomputed(*args: Any, **kwargs: Any) -> Any:
-        return _recomputed(f, *args, **kwargs)
-
-    return functools.update_wrapper(recomputed, f, updated=())
-
-
-class _Checkpointed(Module, Generic[_P, _R]):
-    """A module that is computed again on the way back; its tensors have the names they have without it."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
-
-    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        result: _R = _recomputed(self.module, *args, **kwargs)
-        return result
-
-    def _tensors(self, prefix: str = "", inside: tuple[int, ...] = ()) -> Iterator[tuple[str, Tensor, bool]]:
-        return self.module._tensors(prefix, inside)
-
-
-def _recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    called = [f, args, kwargs]  # a module is a tree too: its parameters are inputs
-    leaves = tree.leaves(called)
-    where = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    shape: Any = None  # of the result, until it is made
-    before: _Changes | None = None  # what the first call changes in place, as it was then
-
-    def run(inputs: list[Tensor]) -> tuple[Any, list[Tensor]]:
-        values = list(leaves)
-        for i, tensor in zip(where, inputs, strict=True):
-            values[i] = tensor
-        inputs.clear()
-        function, arguments, named = tree.unflatten(called, values)
-        result = function(*arguments, **named)
-        # Handles of their own: a result that the function has changed is not one that somebody else holds.
-        outputs = [leaf.__copy__() if isinstance(leaf, Tensor) else leaf for leaf in tree.leaves(result)]
-        return tree.unflatten(result, outputs), outputs
-
-    def flat(inputs: list[Tensor]) -> list[Tensor]:
-        nonlocal shape, before
-        if before is None:
-            first = _Changes()
-            with first:
-                shape, outputs = run(inputs)
-            before = first
-            return outputs
-        again = _Changes()
-        try:
-            with again:
-                before.undo()
-                return run(inputs)[1]
-        finally:
-            again.undo()
-
-    outputs = _core._checkpoint(flat, [leaves[i] for i in where])
-    result, shape = tree.unflatten(shape, outputs), None
-    return result
-
-
-class _Changes:
-    """Notes which tensors are changed in place meanwhile: buffers of modules, or whatever a function has captured.
-    Those that nobody holds any more at the end are forgotten."""
-
-    def __init__(self) -> None:
-        self.notes: dict[int, tuple[Tensor, Tensor]] = {}  # each tensor with its value before
-
-    def __enter__(self) -> None:
-        _core._begin_notes_of_changes(self.notes)
-
-    def __exit__(self, *error: object) -> None:
-        _core._end_notes_of_changes()
-
-    def undo(self) -> None:
-        for tensor, value in self.notes.values():
-            _core._rebind(tensor, value)

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from . import _core
-from ._core import DType, Tensor, as_dtype
-from ._fail import fail, names_errors, names_its_errors
+from ._core import DType, as_dtype
+from ._fail import names_errors, names_its_errors
 
 e = math.e
 pi = math.pi
 inf = math.inf
 nan = math.nan
 newaxis = None
-
-_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-_BITS = {
-    # name: (bits, eps, max, smallest normal)
-    "float16": (16, 2.0**-10, 65504.0, 2.0**-14),
-    "bfloat16": (16, 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
-    "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126),
-    "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022),
-}
-
-
-def _dtype_of(argument: Any) -> DType:
-    return argument.dtype if isinstance(argument, Tensor) else as_dtype(argument)
 
 
 @names_its_errors
@@ -40,14 +26,7 @@ class finfo:
     """
 
     def __init__(self, type: Any) -> None:
-        dtype = _dtype_of(type)
-        if dtype.kind == "c":
-            dtype = _core.float32 if dtype is _core.complex64 else _core.float64
-        if dtype.kind != "f":
-            raise fail(TypeError, f"finfo(): {dtype} is not a floating-point dtype")
-        self.dtype = dtype
-        self.bits, self.eps, self.max, self.smallest_normal = _BITS[dtype.name]
-        self.min = -self.max
+        self.dtype, self.bits, self.eps, self.max, self.min, self.smallest_normal = _core._finfo(type)
         self.tiny = self.smallest_normal
 
     def __repr__(self) -> str:
@@ -63,13 +42,7 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        dtype = _dtype_of(type)
-        if dtype.kind not in "iu":
-            raise fail(TypeError, f"iinfo(): {dtype} is not an integer dtype")
-        self.dtype = dtype
-        self.bits = 8 * dtype.itemsize
-        self.min = -(2 ** (self.bits - 1)) if dtype.kind == "i" else 0
-        self.max = 2 ** (self.bits - (1 if dtype.kind == "i" else 0)) - 1
+        self.dtype, self.bits, self.min, self.max = _core._iinfo(type)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
@@ -85,14 +58,6 @@ def promote_types(type1: Any, type2: Any) -> DType:
     return _core.promote_types(as_dtype(type1), as_dtype(type2))
 
 
-def _weak_kind(number: Any) -> str:
-    if isinstance(number, builtins.bool):
-        return "b"
-    if isinstance(number, int):
-        return "i"
-    return "f" if isinstance(number, float) else "c"
-
-
 @names_errors
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype of an operation on these tensors, dtypes and numbers. Numbers are weak.
@@ -100,26 +65,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     >>> lento.result_type(lento.zeros(2, dtype=lento.float16), 1.5)
     lento.float16
     """
-    if not arrays_and_dtypes:
-        raise fail(ValueError, "result_type(): at least one argument is needed")
-    strong: DType | None = None
-    weak = ""
-    for argument in arrays_and_dtypes:
-        if isinstance(argument, builtins.bool | int | float | complex):
-            kind = _weak_kind(argument)
-            weak = kind if not weak or _ORDER[kind] > _ORDER[weak] else weak
-            continue
-        dtype = _dtype_of(argument)
-        strong = dtype if strong is None else _core.promote_types(strong, dtype)
-    if strong is None:
-        return {"b": _core.bool, "i": _core.int64, "f": _core.float32, "c": _core.complex64}[weak]
-    if not weak or _ORDER[weak] <= _ORDER[strong.kind]:
-        return strong
-    if weak == "i":
-        return _core.int64
-    if weak == "f":
-        return _core.float32
-    return _core.complex128 if strong is _core.float64 else _core.complex64
+    return _core._result_type(*arrays_and_dtypes)
 
 
 @names_errors
@@ -129,19 +75,7 @@ def can_cast(from_: Any, to: Any) -> bool:
     >>> lento.can_cast(lento.int8, lento.int16), lento.can_cast(lento.float32, lento.int32)
     (True, False)
     """
-    target = as_dtype(to)
-    return _core.promote_types(_dtype_of(from_), target) is target
-
-
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
+    return _core._can_cast(from_, as_dtype(to))
 
 
 @names_errors
@@ -154,11 +88,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     found = as_dtype(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(found, each) for each in kind)
-    if isinstance(kind, str) and kind in _KINDS:
-        return found.kind in _KINDS[kind]
-    if isinstance(kind, str):
-        raise fail(ValueError, f"isdtype(): unknown kind {kind!r}; there are {', '.join(map(repr, _KINDS))}")
-    return found is as_dtype(kind)
+    return _core._isdtype(found, kind) if isinstance(kind, str) else found is as_dtype(kind)
 
 
 @names_errors
@@ -168,12 +98,4 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     >>> lento.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    rows = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
-    result: list[int] = [1] * max((len(row) for row in rows), default=0)
-    for row in rows:
-        for axis, extent in enumerate(row, start=len(result) - len(row)):
-            if extent != 1 and result[axis] not in (1, extent):
-                raise fail(ValueError, "broadcast_shapes(): shapes do not broadcast: " + ", ".join(map(str, rows)))
-            result[axis] = extent if extent != 1 else result[axis]
-    _core.check_shape(result)
-    return tuple(result)
+    return _core._broadcast_shapes(*shapes)

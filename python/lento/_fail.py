@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,6 +19,16 @@ _C = TypeVar("_C", bound=type)
 def fail(kind: Callable[[str], _E], message: str) -> _E:
     """An error to raise: ``raise fail(ValueError, "grad(): …")`` says ``grad(): …, at train.py:41``."""
     return kind(_placed(message))
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warns of the line of the user's code."""
+    import warnings
+
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _placed(message: str) -> str:
@@ -67,4 +79,6 @@ def _name(error: Exception, caller: str) -> None:
     if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
         return  # raised by the user's own code, which an argument called
     message = str(error) or "out of memory"
+    # Python names the class that has the constructor, which may be a private one above this.
+    message = re.sub(r"^\w+\.__init__\(\) ", f"{caller}() ", message)
     error.args = (_placed(message if message.startswith((f"{caller}(", f"{caller}:")) else f"{caller}(): {message}"),)

@@ -1,73 +1,295 @@
-"""What names of other libraries are here: the end of an AttributeError of a module."""
+"""What names of other libraries are here: the end of an AttributeError of a module.
+
+NumPy's names are in _numpy_names.py; those of tensors, modules and optimizers in _attribute_hints.py."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import NoReturn
 
-_NOT_NEEDED = "it is not needed: every step is compiled, and found again"
+from . import _numpy_names
+
+_COMPILED = "it is not needed: every step is compiled, and found again"
+_NO_GRAD = "it is not needed: only what lento.grad calls is differentiated"
+_ONE_DEVICE = "it is not needed: lento.devices() has the one device that computes"
+_KEY = "use lento.Generator(seed), given as generator="
+_DECODER = "use nn.MultiHeadAttention twice, the second time with the encoder's output as key and value"
+_LAYER = "use nn.TransformerEncoderLayer"
+_GROUPS = "use groups=, as in lento.optim.Adam(model, groups=[{'params': 'head', 'lr': 0.1}])"
+_CLIP_NORM = "use gradients, norm = lento.optim.clip_grad_norm(gradients, max_norm)"
+_CLIP_VALUE = "use gradients = lento.optim.clip_grad_value(gradients, limit)"
+_EMA = "use lento.optim.EMA(model, decay)"
+_STEP = "it is not needed: optimizer.step(gradients) changes the parameters in place"
+
+
+def _lazy(kind: str, inputs: str) -> str:
+    return f"use nn.{kind}({inputs}, …), with the number of inputs"
+
+
+def _optax(kind: str) -> str:
+    return f"use optimizer = lento.optim.{kind}(model, lr=…) and optimizer.step(gradients)"
+
+
+def _distribution(name: str, draw: str, density: str = "logpdf") -> str:
+    return f"use lento.stats.{name}.{density} for log_prob, lento.random.{draw} to draw"
+
 
 _HINTS = {
     "lento": {
-        "array": "use lento.asarray",
+        # tensors
         "tensor": "use lento.asarray",
+        "as_tensor": "use lento.asarray",
         "from_numpy": "use lento.asarray",
-        "rand": "use lento.random.uniform",
-        "randn": "use lento.random.normal",
-        "randint": "use lento.random.randint, with the shape first",
-        "manual_seed": "use lento.random.seed",
+        "FloatTensor": "use lento.asarray(values, dtype=lento.float32)",
+        "LongTensor": "use lento.asarray(values, dtype=lento.int64)",
+        "ndarray": "use lento.Tensor",
+        "Array": "use lento.Tensor",
+        "is_tensor": "use isinstance(x, lento.Tensor)",
+        "numel": "use x.size",
+        "t": "use x.T",
+        "ndenumerate": "use enumerate over lento.ravel(x)",
+        "ndindex": "use itertools.product(*map(range, shape))",
+        "nditer": "use a function of the whole tensor, as lento.where; or for value in lento.ravel(x)",
+        # dtypes and devices
         "float": "use lento.float32 or lento.float64",
+        "float_": "use lento.float64",
         "double": "use lento.float64",
         "half": "use lento.float16",
         "int": "use lento.int32 or lento.int64",
+        "int_": "use lento.int64",
         "long": "use lento.int64",
+        "short": "use lento.int16",
+        "bool_": "use lento.bool",
         "cfloat": "use lento.complex64",
+        "dtype": "use lento.DType, or a name like 'float32'",
+        "set_default_dtype": "give dtype=; floats, and lists of them, become lento.float32",
+        "get_default_dtype": "it is lento.float32",
         "device": "use lento.Device, or a name like 'cpu'",
-        "unique": "use lento.unique_values, unique_counts, unique_inverse or unique_all",
-        "compile": _NOT_NEEDED,
-        "jit": _NOT_NEEDED,
-        "no_grad": "it is not needed: only what lento.grad calls is differentiated",
-        "vectorize": "use lento.vmap",
+        "cuda": _ONE_DEVICE,
+        "mps": _ONE_DEVICE,
+        "backends": _ONE_DEVICE,
+        "device_put": "use lento.asarray",
+        "device_get": "use x.numpy()",
+        "device_count": "use len(lento.devices())",
+        "local_device_count": "use len(lento.devices())",
+        "default_backend": "use lento.devices()",
+        # random numbers
+        "rand": "use lento.random.uniform",
+        "randn": "use lento.random.normal",
+        "randint": "use lento.random.randint, with the shape first",
+        "rand_like": "use lento.random.uniform_like",
+        "randn_like": "use lento.random.normal_like",
+        "randint_like": "use lento.random.randint_like",
+        "randperm": "use lento.random.permutation",
+        "manual_seed": "use lento.random.seed",
+        "seed": "use lento.random.seed",
+        # functions
+        "in1d": "use lento.isin",
+        "trapz": "use lento.trapezoid",
+        "product": "use lento.prod",
+        "cumproduct": "use lento.cumprod",
+        "histc": "use lento.histogram",
+        "svd_lowrank": "use lento.linalg.svd",
+        "pinverse": "use lento.linalg.pinv",
+        "dist": "use lento.linalg.vector_norm(x - y)",
+        "view_as_real": "use lento.stack([x.real, x.imag], axis=-1)",
+        "view_as_complex": "use lento.complex(x[..., 0], x[..., 1])",
+        "errstate": "it is not needed: no operation warns; look with lento.isfinite",
+        # derivatives
+        "no_grad": _NO_GRAD,
+        "inference_mode": _NO_GRAD,
+        "enable_grad": _NO_GRAD,
+        "set_grad_enabled": _NO_GRAD,
+        "is_grad_enabled": _NO_GRAD,
+        "autograd": "use lento.grad, lento.value_and_grad or lento.vjp; a Function is lento.custom_gradient",
+        "func": "use lento.grad, lento.vjp, lento.jvp and lento.vmap",
+        "jacfwd": "use lento.jacobian",
+        "jacrev": "use lento.jacobian",
+        "custom_vjp": "use lento.custom_gradient(f, backward)",
+        "custom_jvp": "use lento.custom_gradient(f, backward)",
+        "remat": "use lento.checkpoint",
+        # compiling and running
+        "compile": _COMPILED,
+        "jit": _COMPILED,
+        "pmap": "use lento.vmap; one device computes, with all cores",
+        "pjit": _COMPILED,
+        "disable_jit": "use lento.options(fusion=False) to look for what a compiled step does",
+        "make_jaxpr": "use lento.dump(f(x))",
+        "eval_shape": "use f(x).shape: nothing is computed until it is read",
+        "ShapeDtypeStruct": "use lento.empty(shape, dtype=dtype): nothing is computed until it is read",
+        "named_scope": "use lento.scope",
+        "named_call": "use lento.scope",
+        "block_until_ready": "use lento.eval(x, wait=True)",
+        "effects_barrier": "use lento.wait",
         "mark_step": "use lento.step, or lento.lazy.mark_step",
         "synchronize": "use lento.wait",
+        "autocast": "use x.astype(lento.bfloat16) and model.to(lento.bfloat16)",
+        "amp": "use x.astype(lento.bfloat16) and model.to(lento.bfloat16)",
+        "debug": "use print: reading a tensor computes it; lento.add_step_closure prints without waiting",
+        "pure_callback": "use Python as it is; lento.add_step_closure runs what must not wait",
+        # modules of others
+        "numpy": "functions are in lento itself: lento.sum",
+        "lax": "functions are in lento and lento.nn; loops and branches are Python's own",
+        "scipy": "use lento.special, lento.linalg and lento.stats",
+        "distributions": "use lento.stats for log_prob, lento.random to draw",
+        "tree_util": "use lento.tree",
+        "tree_map": "use lento.tree.map",
+        "tree_leaves": "use lento.tree.leaves",
+        "utils": "use lento.prefetch for a DataLoader's work, lento.checkpoint, lento.nn and lento.optim",
+        "distributed": "one process computes, with all cores: lento.set_num_threads",
+        "functional": "functions are in lento and lento.nn",
+        "config": "use lento.options",
+        "testing": "NumPy's takes tensors; lento.allclose gives True or False",
+        "lib": "functions are in lento itself: lento.sliding_window_view",
     },
     "lento.random": {
-        "rand": "use uniform(shape)",
-        "random": "use uniform(shape)",
-        "randn": "use normal(shape)",
-        "standard_normal": "use normal(shape)",
-        "integers": "use randint(shape, low, high)",
-        "default_rng": "use lento.Generator(seed), given as generator=",
-        "key": "use lento.Generator(seed), given as generator=",
-        "PRNGKey": "use lento.Generator(seed), given as generator=",
-        "manual_seed": "use seed",
+        "integers": "use lento.random.randint(shape, low, high)",
+        "RandomState": _KEY,
+        "key": _KEY,
+        "PRNGKey": _KEY,
+        "split": "it is not needed: a lento.Generator gives other numbers each time",
+        "fold_in": "use lento.Generator(seed) with another seed",
+        "manual_seed": "use lento.random.seed",
+        "orthogonal": "use lento.nn.init.orthogonal",
+        "rademacher": "use 2 * lento.random.bernoulli(shape) - 1",
     },
     "lento.nn": {
-        "functional": "functions are in lento.nn itself",
-        "Parameter": "assign the tensor: floating tensors of a module are trained",
-        "ModuleList": "use a list",
-        "ModuleDict": "use a dict",
+        "modules": "layers are in lento.nn itself: lento.nn.Linear",
+        "parameter": "use lento.nn.Parameter, or assign the tensor: floating tensors of a module are trained",
+        "initializers": "use lento.nn.init",
+        "utils": "use lento.optim.clip_grad_norm(gradients, …) for clip_grad_norm_, a division by "
+        "lento.linalg.vector_norm in forward for weight_norm, and lento.pad with a mask for rnn.pad_sequence",
         "ParameterList": "use a list",
-        "MultiheadAttention": "it is MultiHeadAttention",
-        "Flatten": "use lambda x: x.reshape(x.shape[0], -1)",
-        "MaxPool2d": "use lambda x: nn.max_pool2d(x, size)",
-        "AvgPool2d": "use lambda x: nn.avg_pool2d(x, size)",
-        "Sigmoid": "use lento.sigmoid",
-        "Softmax": "use lambda x: nn.softmax(x, axis=axis)",
-        "LeakyReLU": "use nn.leaky_relu",
-        "CrossEntropyLoss": "use nn.cross_entropy",
-        "MSELoss": "use nn.mse_loss",
+        "ParameterDict": "use a dict",
+        "DataParallel": "it is not needed: the one device uses all cores",
+        "MultiheadAttention": "use nn.MultiHeadAttention, which takes (batch, length, features) and masks that are "
+        "True where one may look, and gives the output alone",
+        "Transformer": f"{_LAYER} for the encoder; for the decoder {_DECODER}",
+        "TransformerEncoder": "use nn.Sequential(*[nn.TransformerEncoderLayer(…) for _ in range(n)])",
+        "TransformerDecoder": _DECODER,
+        "TransformerDecoderLayer": _DECODER,
+        "LazyLinear": _lazy("Linear", "in_features"),
+        **{f"Lazy{kind}": _lazy(kind, "in_channels") for kind in ("Conv1d", "Conv2d", "Conv3d")},
+        **{f"Lazy{kind}": _lazy(kind, "num_features") for kind in ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")},
+        "SyncBatchNorm": "use nn.BatchNorm2d: one process computes",
+        "AlphaDropout": "use nn.alpha_dropout(x, p, self.training) in forward",
+        "MaxUnpool1d": "use nn.max_unpool1d",
+        "MaxUnpool2d": "use nn.max_unpool2d",
+        "MaxUnpool3d": "use nn.max_unpool3d",
+        "MultiLabelMarginLoss": "use nn.MultiLabelSoftMarginLoss, which takes zeros and ones as targets",
+        "upsample": "use nn.interpolate",
+        "hard_tanh": "use nn.hardtanh",
+        "hard_sigmoid": "use nn.hardsigmoid",
+        "hard_swish": "use nn.hardswish",
+        "hard_silu": "use nn.hardswish",
+        "soft_sign": "use nn.softsign",
+        "standardize": "use nn.layer_norm(x, x.shape[-1:])",
+        "dot_product_attention": "use nn.scaled_dot_product_attention",
+    },
+    "lento.nn.functional": {
+        "grid_sample": "write it with x[:, :, i, j] of the four neighbours of each point",
+        "affine_grid": "write it with lento.meshgrid and @",
+        "upsample": "use nn.interpolate",
+    },
+    "lento.nn.init": {},
+    "lento.optim": {
+        # optax
+        **{
+            kind.lower(): _optax(kind)
+            for kind in ("SGD", "Adam", "AdamW", "Adamax", "Adagrad", "Adadelta", "Adafactor", "Lion", "NAdam", "RAdam")
+        },
+        "rmsprop": _optax("RMSprop"),
+        "chain": "use lento.optim.clip_grad_norm(gradients, …) and what else there is before optimizer.step(gradients)",
+        "apply_updates": _STEP,
+        "clip": _CLIP_VALUE,
+        "clip_by_global_norm": _CLIP_NORM,
+        "multi_transform": _GROUPS,
+        "masked": _GROUPS,
+        "ema": _EMA,
+        "inject_hyperparams": "it is not needed: assign optimizer.lr at any time",
+        # PyTorch
+        "LBFGS": "use scipy.optimize.minimize(f, x, jac=lento.grad(f), method='L-BFGS-B')",
+        "Rprop": "use lento.optim.RMSprop or lento.optim.Lion",
+        "ASGD": "use lento.optim.SGD with lento.optim.EMA",
+        "SparseAdam": "use lento.optim.Adam",
+        "clip_grad_norm_": _CLIP_NORM,
+        "clip_grad_value_": _CLIP_VALUE,
+        "AveragedModel": _EMA,
+        "swa_utils": _EMA,
+    },
+    "lento.optim.lr_scheduler": {},
+    "lento.linalg": {
+        "cho_solve": "use lento.linalg.cholesky_solve",
+        "cho_factor": "use lento.linalg.cholesky",
+    },
+    "lento.tree": {
+        "tree_map": "use lento.tree.map",
+        "structure": "use lento.tree.flatten, which gives the function that rebuilds",
+        "reduce": "use functools.reduce over lento.tree.leaves",
+    },
+    "lento.fft": {},
+    "lento.special": {},
+    "lento.stats": {
+        "Normal": _distribution("norm", "normal"),
+        "Uniform": _distribution("uniform", "uniform"),
+        "Exponential": _distribution("expon", "exponential"),
+        "Laplace": _distribution("laplace", "laplace"),
+        "Cauchy": _distribution("cauchy", "cauchy"),
+        "Gamma": _distribution("gamma", "gamma"),
+        "Beta": _distribution("beta", "beta"),
+        "MultivariateNormal": _distribution("multivariate_normal", "multivariate_normal"),
+        "Dirichlet": _distribution("dirichlet", "dirichlet"),
+        "Bernoulli": _distribution("bernoulli", "bernoulli", "logpmf"),
+        "Binomial": _distribution("binom", "binomial", "logpmf"),
+        "Poisson": _distribution("poisson", "poisson", "logpmf"),
+        "Categorical": _distribution("categorical", "categorical", "logpmf"),
     },
 }
+
+# Where a name that a module lacks is looked for.
+_SPACES = (
+    "lento",
+    "lento.nn",
+    "lento.linalg",
+    "lento.random",
+    "lento.special",
+    "lento.stats",
+    "lento.fft",
+    "lento.optim",
+)
+
+
+def _offers(module: ModuleType, name: str) -> bool:
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return name in listed
+    value = vars(module).get(name)
+    return callable(value) and (value.__module__ or "").startswith("lento")
+
+
+def hint_of(module: str, name: str) -> str | None:
+    """What to write instead of ``module.name``, or where that name is."""
+    if name.startswith("_"):
+        return None
+    if hint := _HINTS[module].get(name) or _numpy_names.hint(module, name):
+        return hint
+    return next((f"it is {space}.{name}" for space in _SPACES if _offers(sys.modules[space], name)), None)
 
 
 def hinting(module: str) -> Callable[[str], NoReturn]:
     """What a module's ``__getattr__`` is."""
 
     def __getattr__(name: str) -> NoReturn:
-        hint = _HINTS[module].get(name)
+        hint = hint_of(module, name)
         text = f"module {module!r} has no attribute {name!r}" + (f"; {hint}" if hint else "")
         raise AttributeError(text, name=name, obj=sys.modules[module])
 
     return __getattr__
+
+
+def install() -> None:
+    """Lets all these modules answer so; type checkers do not see it, to whom every name would be there."""
+    for module in _HINTS:
+        vars(sys.modules[module])["__getattr__"] = hinting(module)

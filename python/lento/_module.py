@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from . import _core, errors, tree
+from ._buffer import Buffer, Parameter
 from ._fail import fail
+from ._familiar import is_dtype
+from ._module_hooks import HookHandle, Hooks
+from ._state import load_into
 
-__all__ = ["Buffer", "Module"]
+__all__ = ["Buffer", "Module", "Parameter"]
 
 _Self = TypeVar("_Self", bound="Module")
 _P = ParamSpec("_P")
@@ -21,22 +26,22 @@ class HasForward(Protocol[_P, _R]):
     def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 
-class Buffer:
-    """Marks a tensor that belongs to a module's state but is not trained: ``self.mean = lento.nn.Buffer(zeros(3))``.
+class _Calls(threading.local):
+    """The modules that are being called by this thread."""
 
-    ``self.mean`` is the tensor. Assigning another one of the same shape and dtype later changes its value, in every
-    copy of the module that shares it.
-    """
+    def __init__(self) -> None:
+        self.modules: list[Any] = []
 
-    def __init__(self, tensor: _core.Tensor) -> None:
-        self.tensor = tensor
+
+_calls = _Calls()
 
 
 class Module:
     """What has parameters and computes something in ``forward``.
 
     Floating tensors that are attributes are parameters; other tensors, and those assigned as :class:`Buffer`, are
-    buffers. Modules in attributes count too, also in lists, tuples and dicts.
+    buffers. Modules in attributes count too, also in lists, tuples and dicts. A tensor that ``forward`` keeps in an
+    attribute that held none before is neither, nor is what it puts into a list or dict that had no tensor before.
 
         >>> class Scale(lento.nn.Module):
         ...     def __init__(self):
@@ -55,15 +60,28 @@ class Module:
 
     training: bool = True
     _buffers: frozenset[str] = frozenset()
+    _kept: frozenset[str] = frozenset()  # attributes whose tensors are no part of the state
+    _begun: bool  # there once it was called or differentiated: containers without tensors are kept from then on
+    _hooks: Hooks | None = None
     forward: Callable[..., Any]
 
     def __call__(self: HasForward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self.forward(*args, **kwargs)
+        own = self.__dict__
+        if "_begun" not in own:
+            _begin(self)
+        modules = _calls.modules
+        modules.append(self)
+        try:
+            hooks = own.get("_hooks")
+            return self.forward(*args, **kwargs) if hooks is None else hooks.call(self, args, kwargs)
+        finally:
+            modules.pop()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Buffer):
             object.__setattr__(self, "_buffers", self._buffers | {name})
-            value = value.tensor
+            self._keep(name, not value.persistent)
+            value = _for_buffer(value.tensor)
         elif name in self._buffers and isinstance(value, _core.Tensor):
             held = getattr(self, name, None)
             if value is held:
@@ -71,13 +89,71 @@ class Module:
             if isinstance(held, _core.Tensor) and (held.shape, held.dtype) == (value.shape, value.dtype):
                 held[...] = _core.stop_gradient(value)
                 return
-        elif isinstance(vars(self).get(name), _core.Tensor) and not isinstance(value, _core.Tensor | None):
+            value = _for_buffer(value)
+        elif self._is_state(name) and not isinstance(value, _core.Tensor | None):
             raise fail(
                 TypeError,
                 f"{type(self).__name__}.{name} is a tensor and would be one no longer; change its values with "
                 f".{name}[...] = …, or assign lento.asarray(…)",
             )
+        elif name not in self._buffers and not isinstance(value, Module) and "_begun" in self.__dict__:
+            if _is_called(self):
+                self._keep(name, name in self._kept or not _has_tensors(vars(self).get(name)))
+            else:
+                self._keep(name, _may_be_filled(value))
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        object.__setattr__(self, "_buffers", self._buffers - {name})
+        self._keep(name, False)
+
+    def _keep(self, name: str, keep: bool) -> None:
+        kept = self._kept | {name} if keep else self._kept - {name}
+        if kept != self._kept:
+            object.__setattr__(self, "_kept", kept)
+
+    def _is_state(self, name: str) -> bool:
+        return isinstance(vars(self).get(name), _core.Tensor) and name not in self._kept
+
+    def register_buffer(self, name: str, tensor: _core.Tensor | None, persistent: bool = True) -> None:
+        """PyTorch's way to assign a :class:`Buffer`."""
+        if not name.isidentifier():
+            raise fail(ValueError, f"register_buffer(): {name!r} is no name of an attribute")
+        if name not in self._buffers and getattr(self, name, None) is not None:
+            raise fail(ValueError, f"register_buffer(): {type(self).__name__} has a {name} already, which is no buffer")
+        setattr(self, name, Buffer(tensor, persistent))
+
+    def register_parameter(self, name: str, param: _core.Tensor | None) -> None:
+        """Makes a floating tensor a parameter; in ``forward`` too, where assigning it would not."""
+        if isinstance(param, _core.Tensor) and param.dtype.kind not in "fc":
+            raise fail(errors.DTypeError, f"register_parameter(): {name} is {param.dtype}, and not floating")
+        object.__setattr__(self, "_buffers", self._buffers - {name})
+        self._keep(name, False)
+        object.__setattr__(self, name, param)
+
+    # --- hooks ---
+
+    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> HookHandle:
+        """Lets ``hook(module, args)`` run before each call; what it returns, unless ``None``, are the arguments."""
+        return self._own_hooks().add(before=hook)
+
+    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> HookHandle:
+        """Lets ``hook(module, args, output)`` run after each call; what it returns, unless ``None``, is the result.
+
+        >>> layer = lento.nn.Linear(2, 3)
+        >>> handle = layer.register_forward_hook(lambda module, args, output: print(output.shape))
+        >>> y = layer(lento.ones(2))
+        (3,)
+        >>> handle.remove()
+        """
+        return self._own_hooks().add(after=hook)
+
+    def _own_hooks(self) -> Hooks:
+        if self._hooks is None:
+            object.__setattr__(self, "_hooks", Hooks())
+        assert self._hooks is not None
+        return self._hooks
 
     # --- what is in it ---
 
@@ -91,14 +167,16 @@ class Module:
         inside = (*inside, id(self))
         own, inner = [], []
         for name, value in vars(self).items():
-            if isinstance(value, _core.Tensor):
+            kept = name in self._kept
+            if not isinstance(value, _core.Tensor):
+                if type(value) not in _ATOMS:
+                    inner.append((prefix + name, value, kept))
+            elif not kept:
                 trained = name not in self._buffers and value.dtype.kind in "fc"
                 own.append((prefix + name, value, trained))
-            else:
-                inner.append((prefix + name, value))
         yield from sorted(own, key=lambda item: not item[2])
-        for name, value in inner:
-            yield from _inner_tensors(name, value, inside)
+        for name, value, kept in inner:
+            yield from _inner_tensors(name, value, inside, kept)
 
     def _named_tensors(self) -> Iterator[tuple[str, _core.Tensor, bool]]:
         """As ``_tensors``; raises where two have one name, as under the keys 1 and "1" of a dict."""
@@ -118,12 +196,46 @@ class Module:
         return dict(first.values())
 
     def buffers(self) -> dict[str, _core.Tensor]:
-        """The buffers by their dotted names."""
+        """The buffers that are in the state dict, by their dotted names."""
         return {name: tensor for name, tensor, trained in self._named_tensors() if not trained}
+
+    def named_parameters(self) -> Iterator[tuple[str, _core.Tensor]]:
+        """The items of ``parameters()``."""
+        return iter(self.parameters().items())
+
+    def named_buffers(self) -> Iterator[tuple[str, _core.Tensor]]:
+        """The items of ``buffers()``."""
+        return iter(self.buffers().items())
 
     def modules(self) -> Iterator[Module]:
         """This module and those inside, each once, outer ones first."""
         return modules_in(self, set())
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """The same with their dotted names: "" for this one."""
+        return _named_modules_in("", self, set())
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside, each once, also those in lists, tuples and dicts."""
+        return (module for _, module in self.named_children())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The same with their dotted names, as "layers.0"."""
+        return _named_modules_in("", self, set(), self)
+
+    def apply(self: _Self, f: Callable[[Module], Any]) -> _Self:
+        """Calls ``f`` for all modules inside and then for this one, each once; gives the module itself.
+
+        >>> def small(module):
+        ...     if isinstance(module, lento.nn.Linear):
+        ...         module.weight[...] = lento.nn.init.normal(module.weight.shape, std=0.02)
+        >>> lento.nn.Sequential(lento.nn.Linear(2, 3)).apply(small)
+        Sequential(
+          (0): Linear(2, 3)
+        )
+        """
+        _apply(self, f, set())
+        return self
 
     def train(self: _Self, mode: bool = True) -> _Self:
         """Sets ``training`` here and in all modules inside; gives the module itself."""
@@ -135,25 +247,65 @@ class Module:
         """``train(False)``: dropout does nothing, batch norm uses its running statistics."""
         return self.train(False)
 
-    def to(self: _Self, dtype: _core.DType | str) -> _Self:
-        """Gives all floating parameters and buffers this dtype; gives the module itself.
+    def to(
+        self: _Self,
+        dtype: _core.DType | _core.Device | str | None = None,
+        device: _core.Device | _core.DType | str | None = None,
+    ) -> _Self:
+        """Gives all floating parameters and buffers this dtype, or moves all to a device; gives the module itself.
 
-        They are other tensors afterwards, so make an optimizer after it.
+        They are other tensors afterwards, so make an optimizer after it. The device may come first.
 
             >>> lento.nn.Linear(2, 2).to(lento.bfloat16).weight.dtype
             lento.bfloat16
         """
-        target = _core.as_dtype(dtype)
-        if target.kind not in "fc":
-            raise fail(errors.DTypeError, f"{type(self).__name__}.to(): weights need a floating dtype, not {target}")
-        # A complex weight stays complex: half of it would be lost.
-        kinds = "fc" if target.kind == "c" else "f"
-        new = {id(t): t.astype(target) for _, t, _ in self._tensors() if t.dtype.kind in kinds and t.dtype != target}
+        if isinstance(dtype, _core.Device) or (isinstance(dtype, str) and not is_dtype(dtype)):
+            dtype, device = device, dtype
+        if isinstance(device, _core.DType):
+            raise fail(TypeError, f"{type(self).__name__}.to(): {device} is no device")
         modules = list(self.modules())
+        tensors = [t for _, t, _ in self._tensors()]
+        unlisted = (vars(module).get(name) for module in modules for name in module._kept & module._buffers)
+        tensors += [value for value in unlisted if isinstance(value, _core.Tensor)]
+        new = {}
+        if device is not None:
+            target_device = _core.Device(device) if isinstance(device, str) else device
+            new = {id(t): t.to_device(target_device) for t in tensors if t.device != target_device}
+        if dtype is not None:
+            target = _core.as_dtype(dtype)
+            if target.kind not in "fc":
+                raise fail(
+                    errors.DTypeError, f"{type(self).__name__}.to(): weights need a floating dtype, not {target}"
+                )
+            # A complex weight stays complex: half of it would be lost.
+            kinds = "fc" if target.kind == "c" else "f"
+            for t in tensors:
+                if t.dtype.kind in kinds and t.dtype != target:
+                    new[id(t)] = new.get(id(t), t).astype(target)
         made: dict[int, Any] = {id(module): module for module in modules}
         for module in modules:
             vars(module).update({name: _replaced(value, new, made) for name, value in vars(module).items()})
         return self
+
+    def cpu(self: _Self) -> _Self:
+        """PyTorch's name for ``to(device="cpu")``."""
+        return self.to(device="cpu")
+
+    def float(self: _Self) -> _Self:
+        """PyTorch's name for ``to(lento.float32)``; so are ``double``, ``half`` and ``bfloat16`` for theirs."""
+        return self.to(_core.float32)
+
+    def double(self: _Self) -> _Self:
+        """PyTorch's name for ``to(lento.float64)``."""
+        return self.to(_core.float64)
+
+    def half(self: _Self) -> _Self:
+        """PyTorch's name for ``to(lento.float16)``."""
+        return self.to(_core.float16)
+
+    def bfloat16(self: _Self) -> _Self:
+        """PyTorch's name for ``to(lento.bfloat16)``."""
+        return self.to(_core.bfloat16)
 
     # --- state ---
 
@@ -183,44 +335,18 @@ class Module:
         return _looks(self, ())
 
 
-def load_into(
-    caller: str, here: Mapping[str, _core.Tensor], state: Mapping[str, Any], strict: bool
-) -> tuple[list[str], list[str]]:
-    """Copies the values of ``state`` into the tensors of the same names; all is checked before anything is changed."""
-    if not isinstance(state, Mapping):
-        raise fail(TypeError, f"{caller}: a state is a dict of tensors by name, not {type(state).__name__}")
-    missing = [name for name in here if name not in state]
-    unexpected = [name for name in state if name not in here]
-    problems = []
-    if strict and missing:
-        problems.append("missing: " + ", ".join(missing))
-    if strict and unexpected:
-        problems.append("not known here: " + ", ".join(map(str, unexpected)))
-    values: dict[str, _core.Tensor] = {}
-    for name, held in here.items():
-        if name not in state:
-            continue
-        try:
-            value = _core.asarray(state[name])
-            if value.shape != held.shape:
-                problems.append(f"{name} has shape {held.shape}, but the given value {value.shape}")
-            elif value.dtype.kind == "c" and held.dtype.kind != "c":
-                problems.append(f"{name} is {held.dtype}, but the given value {value.dtype}")
-            else:
-                values[name] = value if value.dtype == held.dtype else value.astype(held.dtype)
-        except MemoryError:
-            raise
-        except Exception as error:  # asarray of anything may raise anything
-            problems.append(f"{name} cannot be taken: {error}")
-    if problems:
-        raise fail(errors.ValueError, f"{caller}: {'; '.join(problems)}")
-    for name, value in values.items():
-        if value is not here[name]:
-            here[name][...] = value
-    return missing, unexpected
+def _for_buffer(value: Any) -> Any:
+    """A constant for derivatives, with a handle of its own: a buffer changes in place, and not the caller's tensor."""
+    return _core.stop_gradient(value) if isinstance(value, _core.Tensor) else value
+
+
+# What most attributes are, beside tensors and modules: nothing is looked for inside.
+_ATOMS = frozenset((bool, int, float, str, type(None), frozenset))
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:
+    if type(value) in _ATOMS:
+        return []
     if isinstance(value, Module):
         return list(vars(value).items())
     return [(str(key), item) for key, item in tree._named_children(value) or ()]
@@ -228,25 +354,70 @@ def _children(value: Any) -> list[tuple[str, Any]]:
 
 def modules_in(value: Any, seen: set[int]) -> Iterator[Module]:
     """All modules in a module, a tuple, list, dict or dataclass, each once, outer ones first."""
+    return (module for _, module in _named_modules_in("", value, seen))
+
+
+def _named_modules_in(
+    name: str, value: Any, seen: set[int], outer: Module | None = None
+) -> Iterator[tuple[str, Module]]:
+    """The same with names; with ``outer`` only those directly inside of it."""
     children = _children(value)
     if id(value) in seen or not (children or isinstance(value, Module)):
         return
     seen.add(id(value))
-    if isinstance(value, Module):
-        yield value
-    for _, child in children:
-        yield from modules_in(child, seen)
+    if isinstance(value, Module) and value is not outer:
+        yield name, value
+        if outer is not None:
+            return
+    for key, child in children:
+        yield from _named_modules_in(f"{name}.{key}" if name else key, child, seen, outer)
 
 
-def _inner_tensors(name: str, value: Any, inside: tuple[int, ...]) -> Iterator[tuple[str, _core.Tensor, bool]]:
+def _apply(module: Module, f: Callable[[Module], Any], seen: set[int]) -> None:
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    for child in list(module.children()):
+        _apply(child, f, seen)
+    f(module)
+
+
+def _begin(module: Any) -> None:
+    """Notes what ``forward`` may fill with tensors: containers that have none before the first call."""
+    for inner in module.modules():
+        if "_begun" not in vars(inner):
+            filled = {name for name, value in vars(inner).items() if _may_be_filled(value)}
+            vars(inner).update(_begun=True, _kept=inner._kept | filled)
+
+
+def _may_be_filled(value: Any) -> bool:
+    """Whether it is a list, dict or dataclass without tensors and modules."""
+    if not isinstance(value, list | dict) and not hasattr(type(value), "__dataclass_fields__"):
+        return False
+    return not _has_tensors(value) and next(modules_in(value, set()), None) is None
+
+
+def _is_called(module: Module) -> bool:
+    return any(called is module for called in _calls.modules)
+
+
+def _has_tensors(value: Any) -> bool:
+    return next(_inner_tensors("", value, ()), None) is not None
+
+
+def _inner_tensors(
+    name: str, value: Any, inside: tuple[int, ...], kept: bool = False
+) -> Iterator[tuple[str, _core.Tensor, bool]]:
+    """Those of a value of an attribute; where that is ``kept`` only those of modules."""
     if isinstance(value, Module):
         yield from value._tensors(name + ".", inside)
     elif isinstance(value, _core.Tensor):
-        yield name, value, value.dtype.kind in "fc"
+        if not kept:
+            yield name, value, value.dtype.kind in "fc"
     elif id(value) not in inside:
         inside = (*inside, id(value))
         for key, item in _children(value):
-            yield from _inner_tensors(f"{name}.{key}", item, inside)
+            yield from _inner_tensors(f"{name}.{key}", item, inside, kept)
 
 
 def _looks(module: Module, inside: tuple[int, ...]) -> str:
@@ -279,6 +450,8 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
     """``value`` with other tensors; what holds none of them, nor modules, is shared, and so are buffers."""
     if isinstance(value, _core.Tensor):
         return new.get(id(value), value)
+    if type(value) in _ATOMS:
+        return value
     children = _children(value)
     if not children and not isinstance(value, Module):
         return value
@@ -289,7 +462,10 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
     if isinstance(value, Module):
         copy = object.__new__(type(value))
         made[id(value)] = copy
-        vars(copy).update({name: _replaced(item, new, made) for name, item in children})
+        for name, item in children:
+            # What forward fills is one for all copies.
+            shared = name in value._kept and next(modules_in(item, set()), None) is None
+            vars(copy)[name] = item if shared else _replaced(item, new, made)
         # In the copy all buffers are marked: what is assigned to one there must reach the module that shares it.
         marked = {name for name, item in children if isinstance(item, _core.Tensor) and item.dtype.kind not in "fc"}
         vars(copy)["_buffers"] = value._buffers | marked
@@ -305,6 +481,8 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
 
 
 def _with_parameters(module: Module, values: list[Any]) -> Module:
+    if "_begun" not in vars(module):
+        _begin(module)
     new = {id(old): value for old, value in zip(module.parameters().values(), values, strict=True)}
     copy: Module = _replaced(module, new, {})
     return copy

@@ -1,4 +1,4 @@
-"""Layers over sequences: attention, a Transformer block, GRU and LSTM. Weights have PyTorch's names and layouts."""
+"""Layers over sequences: attention, a Transformer block, RNN, GRU, LSTM. Weights have PyTorch's names and layouts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from typing import Any, Literal
 
 from . import _nn, errors
 from ._core import Tensor
-from ._fail import fail, names_its_errors
-from ._layers import Dropout, DTypeLike, LayerNorm, Linear, check_choice, check_parts, check_sizes, uniform
+from ._fail import fail, names_its_errors, warn
+from ._layer_parts import (
+    DTypeLike,
+    check_choice,
+    check_parts,
+    check_probability,
+    check_sizes,
+    initial_fan_in,
+    what_changed,
+)
+from ._layer_parts import initial_uniform as uniform
+from ._layers import Dropout, LayerNorm, Linear
 from ._module import Module
-from ._ops import concat, sigmoid, stack, tanh, zeros
+from ._ops import concat, stack, zeros
 
-__all__ = ["GRU", "LSTM", "MultiHeadAttention", "TransformerEncoderLayer"]
+__all__ = ["GRU", "LSTM", "RNN", "LSTMCell", "MultiHeadAttention", "TransformerEncoderLayer"]
 
 
 def check_input(caller: str, x: Tensor, axes: tuple[str, str], size: int) -> None:
@@ -59,31 +69,19 @@ class MultiHeadAttention(Module):
         for x in (query, key, value):
             if x is not None:
                 check_input("MultiHeadAttention", x, ("batch", "length"), size)
-        if key is None and value is None:
-            whole = _nn.linear(query, self.in_proj_weight, self.in_proj_bias)
-            q, k, v = (whole[..., i * size : (i + 1) * size] for i in range(3))
-        else:
-            key = query if key is None else key
-            q, k, v = (self._project(x, i) for i, x in enumerate((query, key, key if value is None else value)))
-        y = _nn.scaled_dot_product_attention(
-            self._split(q),
-            self._split(k),
-            self._split(v),
+        heads = _nn.multi_head_attention(
+            query,
+            key,
+            value,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
             attn_mask,
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=is_causal,
         )
-        joined: Tensor = self.out_proj(y.permute_dims((0, 2, 1, 3)).reshape(query.shape))
-        return joined
-
-    def _project(self, x: Tensor, i: int) -> Tensor:
-        size = self.in_proj_weight.shape[1]
-        rows = slice(i * size, (i + 1) * size)
-        return _nn.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
-
-    def _split(self, x: Tensor) -> Tensor:
-        batch, length, size = x.shape
-        return x.reshape((batch, length, self.num_heads, size // self.num_heads)).permute_dims((0, 2, 1, 3))
+        y: Tensor = self.out_proj(heads)
+        return y
 
     def extra_repr(self) -> str:
         return f"{self.in_proj_weight.shape[1]}, {self.num_heads}"
@@ -150,14 +148,22 @@ class _Recurrent(Module):
         num_layers: int = 1,
         bias: bool = True,
         batch_first: bool = False,
-        *,
+        dropout: float = 0.0,
         bidirectional: bool = False,
+        *,
         dtype: DTypeLike = None,
     ) -> None:
         check_sizes(type(self).__name__, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
+        check_probability(type(self).__name__, "dropout", dropout)
+        if dropout and num_layers == 1:
+            warn(
+                f"{type(self).__name__}(): dropout={dropout} has no effect with num_layers=1, as it is between layers; "
+                "put an nn.Dropout after it"
+            )
         self.hidden_size = hidden_size
         self.num_layers = num_layers
         self.batch_first = batch_first
+        self.dropout = dropout
         self.bidirectional = bidirectional
         bound = 1 / math.sqrt(hidden_size)
         rows = self.gates * hidden_size
@@ -174,8 +180,8 @@ class _Recurrent(Module):
     def _directions(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)
 
-    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
-        """The state after one input, of which ``x`` is already times weight_ih plus bias_ih."""
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
+        """The outputs of one layer in one direction, and the last states."""
         raise NotImplementedError
 
     def _run(self, x: Tensor, states: tuple[Tensor, ...] | None, count: int) -> tuple[Tensor, list[Tensor]]:
@@ -195,30 +201,74 @@ class _Recurrent(Module):
             for each in states:
                 if each.shape != needed:
                     raise fail(errors.ShapeError, f"{caller}(): a state has shape {needed}, not {each.shape}")
-        last: list[tuple[Tensor, ...]] = []
+        last: list[list[Tensor]] = []
         for layer in range(self.num_layers):
             columns = []
             for end in self._directions():
                 name = f"_l{layer}{end}"
                 row = len(last)
                 if states is None:
-                    state = tuple(zeros((batch, self.hidden_size), dtype=x.dtype) for _ in range(count))
+                    state = [zeros((batch, self.hidden_size), dtype=x.dtype) for _ in range(count)]
                 else:
-                    state = tuple(each[row] for each in states)
-                inputs = _nn.linear(x, getattr(self, "weight_ih" + name), getattr(self, "bias_ih" + name, None))
-                outputs: list[Any] = [None] * length
-                for i in reversed(range(length)) if end else range(length):
-                    state = self._cell(inputs[i], state, name)
-                    outputs[i] = state[0]
+                    state = [each[row] for each in states]
+                weights = [
+                    getattr(self, part + name, None) for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+                ]
+                outputs, *state = self._layer(x, state, weights, reverse=bool(end))
                 last.append(state)
-                columns.append(stack(outputs))
+                columns.append(outputs)
             x = columns[0] if len(columns) == 1 else concat(columns, axis=-1)
+            if self.training and self.dropout != 0 and layer + 1 < self.num_layers:
+                x = _nn.dropout(x, self.dropout)
         y = x.permute_dims((1, 0, 2)) if self.batch_first else x
         return y, [stack([state[i] for state in last]) for i in range(count)]
 
     def extra_repr(self) -> str:
         size: int = getattr(self, "weight_ih_l0").shape[1]  # noqa: B009 (a name made by setattr)
-        return f"{size}, {self.hidden_size}, num_layers={self.num_layers}"
+        return what_changed(
+            f"{size}, {self.hidden_size}, num_layers={self.num_layers}",
+            batch_first=(self.batch_first, False),
+            dropout=(self.dropout, 0.0),
+            bidirectional=(self.bidirectional, False),
+        )
+
+
+@names_its_errors
+class RNN(_Recurrent):
+    """A plain recurrent network over (length, batch, features), or (batch, length, features) with ``batch_first``.
+
+    Gives the outputs and the last hidden state. In training ``dropout`` is the probability that an output of a layer,
+    except the last one, is dropped; GRU and LSTM have it too.
+    """
+
+    gates = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: Literal["tanh", "relu"] = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        *,
+        dtype: DTypeLike = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
+        check_choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
+        self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
+
+    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y, (last,) = self._run(x, None if h is None else (h,), 1)
+        return y, last
+
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
+        return _nn.rnn(x, state[0], weights[0], weights[1], weights[2], weights[3], self.nonlinearity, reverse)
+
+    def extra_repr(self) -> str:
+        return what_changed(super().extra_repr(), nonlinearity=(self.nonlinearity, "tanh"))
 
 
 class GRU(_Recurrent):
@@ -237,14 +287,8 @@ class GRU(_Recurrent):
         y, (last,) = self._run(x, None if h is None else (h,), 1)
         return y, last
 
-    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
-        (h,) = state
-        n = self.hidden_size
-        back = _nn.linear(h, getattr(self, "weight_hh" + name), getattr(self, "bias_hh" + name, None))
-        reset = sigmoid(x[:, :n] + back[:, :n])
-        update = sigmoid(x[:, n : 2 * n] + back[:, n : 2 * n])
-        new = tanh(x[:, 2 * n :] + reset * back[:, 2 * n :])
-        return (new + update * (h - new),)
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
+        return _nn.gru(x, state[0], weights[0], weights[1], weights[2], weights[3], reverse)
 
 
 class LSTM(_Recurrent):
@@ -259,10 +303,36 @@ class LSTM(_Recurrent):
         y, (h, c) = self._run(x, state, 2)
         return y, (h, c)
 
-    def _cell(self, x: Tensor, state: tuple[Tensor, ...], name: str) -> tuple[Tensor, ...]:
-        h, c = state
-        n = self.hidden_size
-        total = x + _nn.linear(h, getattr(self, "weight_hh" + name), getattr(self, "bias_hh" + name, None))
-        enter, forget, new, out = (total[:, i * n : (i + 1) * n] for i in range(4))
-        c = sigmoid(forget) * c + sigmoid(enter) * tanh(new)
-        return sigmoid(out) * tanh(c), c
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
+        return _nn.lstm(x, state[0], state[1], weights[0], weights[1], weights[2], weights[3], reverse)
+
+
+@names_its_errors
+class LSTMCell(Module):
+    """One step of an LSTM for (batch, features) or (features,), from the pair of states, or from zeros, to the next.
+
+    >>> h, c = lento.nn.LSTMCell(3, 4)(lento.ones((2, 3)))
+    >>> h.shape, c.shape
+    ((2, 4), (2, 4))
+    """
+
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: DTypeLike = None) -> None:
+        check_sizes("LSTMCell", input_size=input_size, hidden_size=hidden_size)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        rows = 4 * hidden_size
+        self.weight_ih = initial_fan_in((rows, input_size), hidden_size, dtype)
+        self.weight_hh = initial_fan_in((rows, hidden_size), hidden_size, dtype)
+        self.bias_ih = initial_fan_in((rows,), hidden_size, dtype) if bias else None
+        self.bias_hh = initial_fan_in((rows,), hidden_size, dtype) if bias else None
+
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        h, c = (None, None) if state is None else state
+        hidden, cell = _nn.lstm_cell(x, h, c, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return hidden, cell
+
+    def extra_repr(self) -> str:
+        return what_changed(f"{self.input_size}, {self.hidden_size}", bias=(self.bias_ih is not None, True))

@@ -8,11 +8,8 @@ from . import _core
 def show_versions() -> None:
     """Print what Lento is made of and runs on: versions, instruction set, threads, cache, ``LENTO_...`` variables."""
     import importlib.metadata
-    import os
     import platform
     import sys
-
-    about = _core.about()
 
     def installed(package: str) -> str:
         try:
@@ -20,26 +17,15 @@ def show_versions() -> None:
         except importlib.metadata.PackageNotFoundError:
             return "not installed"
 
+    engine = _core.version_rows()
     rows = {
-        "lento": f"{about['version']} (build {about['build_id'][:12] or 'unknown'})",
+        "lento": engine.pop("lento"),
         "python": f"{platform.python_version()} ({sys.executable})",
-        "system": platform.platform(),
+        "system": platform.platform(),  # which knows more than the engine
         "numpy": installed("numpy"),
         "ml_dtypes": installed("ml_dtypes"),
-        "llvm": about["llvm"],
-        "onednn": about["onednn"],
-        "openblas": about["openblas"],
-        "instruction set": about["instruction_set"] or "unknown: nothing is compiled",
-        "threads": str(_core.get_num_threads()),
-        "devices": ", ".join(map(str, _core.devices())),
-        "cache on disk": _core.cache_info()["disk_folder"] or "off",
     }
-    # What OpenMP's variable says is the number of threads at the start.
-    rows |= {
-        name: value
-        for name, value in sorted(os.environ.items())
-        if name.startswith("LENTO_") or name == "OMP_NUM_THREADS"
-    }
+    rows = rows | {name: text for name, text in engine.items() if name not in rows}
     width = max(map(len, rows))
-    for name, value in rows.items():
-        print(f"{name:{width}}  {value}")
+    for name, text in rows.items():
+        print(f"{name:{width}}  {text}")

@@ -11,7 +11,6 @@ starts with seed 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from . import _core
@@ -39,9 +38,3 @@ def load_state_dict(state: Mapping[str, Any]) -> None:
         raise _fail(ValueError, f"load_state_dict(): a generator's state has the name 'state', not {sorted(state)}")
     seed, position = _core.asarray(state["state"], dtype=_core.uint64).tolist()
     default_generator().state = (seed, position)
-
-
-if not _TYPE_CHECKING:  # which would take every name for one that is there
-    from ._hints import hinting as _hinting
-
-    __getattr__ = _hinting(__name__)

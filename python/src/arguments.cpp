@@ -7,7 +7,7 @@
 #include "items.h"
 #include "tensor_type.h"
 
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include <limits>
 #include <string>
@@ -22,9 +22,6 @@ bool starts_with_shape(const Signature& signature) {
   const Parameter& first = signature.parameters[0];
   return first.kind == Kind::integers && first.name == std::string_view("shape");
 }
-
-// What stands for a tensor where one is expected, as NumPy takes it.
-bool is_list_or_range(PyObject* object) { return is_list_or_tuple(object) || PyRange_Check(object); }
 
 bool could_be_shape(PyObject* object) {
   if (!is_list_or_tuple(object)) return false;
@@ -88,7 +85,7 @@ bool Arguments::convert_array(std::size_t index) const {
     return true;
   }
   // normal(0, 1, (3,)) must not be no numbers at all, of three deviations.
-  if (!is_list_or_range(object) || shape_comes_late(index)) return false;
+  if ((!is_list_or_range(object) && !to_scalar(object)) || shape_comes_late(index)) return false;
   std::optional<DType> beside;
   for (std::size_t i = 0; i < signature_->parameters.size(); ++i) {
     const Kind kind = signature_->parameters[i].kind;
@@ -98,7 +95,7 @@ bool Arguments::convert_array(std::size_t index) const {
     const DType dtype = tensor_of(slots_[i]).dtype();
     beside = beside ? promote(*beside, dtype) : dtype;
   }
-  slots_[index] = converted_.emplace_back(wrap(list_as_tensor(object, beside))).get();
+  slots_[index] = converted_.emplace_back(wrap(plain_as_tensor(object, beside))).get();
   return true;
 }
 
@@ -114,29 +111,30 @@ std::optional<Tensor> Arguments::optional_tensor(std::size_t index) const {
 
 std::vector<Tensor> Arguments::tensors(std::size_t index) const {
   std::vector<Tensor> result;
-  if (rest_index_ == index) {
-    for (PyObject* item : rest_) result.push_back(is_tensor(item) ? tensor_of(item) : as_tensor(item));
-    return result;
-  }
-  if (absent(index)) return result;
-  const PyRef sequence = as_sequence(slots_[index]);
-  if (!sequence) wrong_type(index, "a sequence of tensors");
-  const Items items(sequence.get());
   std::optional<DType> beside;
-  std::vector<std::pair<std::size_t, PyRef>> lists;  // with their places
-  for (Py_ssize_t i = 0; i < items.size(); ++i) {
-    PyRef item = items[i];
-    if (is_list_or_range(item.get())) {
-      lists.emplace_back(result.size(), std::move(item));
-      result.emplace_back();
-      continue;
+  std::vector<std::pair<std::size_t, PyRef>> plain;  // lists and numbers, with their places
+  const auto add = [&](PyRef item) {
+    if (is_tensor(item.get()) || is_numpy_array(item.get())) {
+      result.push_back(is_tensor(item.get()) ? tensor_of(item.get()) : as_tensor(item.get()));
+      beside = beside ? promote(*beside, result.back().dtype()) : result.back().dtype();
+      return true;
     }
-    if (!is_tensor(item.get()) && !is_numpy_array(item.get()))
-      wrong_element(index, "a sequence of tensors", item.get(), i);
-    result.push_back(is_tensor(item.get()) ? tensor_of(item.get()) : as_tensor(item.get()));
-    beside = beside ? promote(*beside, result.back().dtype()) : result.back().dtype();
+    if (!is_list_or_range(item.get()) && !to_scalar(item.get())) return false;
+    plain.emplace_back(result.size(), std::move(item));
+    result.emplace_back();
+    return true;
+  };
+  if (rest_index_ == index) {
+    for (PyObject* item : rest_) add(PyRef::borrow(item));
+  } else if (!absent(index)) {
+    const PyRef sequence = as_sequence(slots_[index]);
+    if (!sequence) wrong_type(index, "a sequence of tensors");
+    const Items items(sequence.get());
+    for (Py_ssize_t i = 0; i < items.size(); ++i) {
+      if (!add(items[i])) wrong_element(index, "a sequence of tensors", items[i].get(), i);
+    }
   }
-  for (const auto& [at, list] : lists) result[at] = list_as_tensor(list.get(), beside);
+  for (const auto& [at, object] : plain) result[at] = plain_as_tensor(object.get(), beside);
   return result;
 }
 
@@ -197,9 +195,18 @@ std::vector<Scalar> Arguments::numbers(std::size_t index) const {
   const Items items(sequence.get());
   for (Py_ssize_t i = 0; i < items.size(); ++i) {
     const PyRef item = items[i];
-    const auto scalar = to_scalar(item.get());
-    if (!scalar) wrong_element(index, "a sequence of numbers", item.get(), i);
-    result.push_back(*scalar);
+    if (const auto scalar = to_scalar(item.get())) {
+      result.push_back(*scalar);
+      continue;
+    }
+    // Pairs, as in range=((0, 1), (-1, 1)), are taken one after the other.
+    if (!is_list_or_tuple(item.get())) wrong_element(index, "a sequence of numbers", item.get(), i);
+    const Items pair(item.get());
+    for (Py_ssize_t j = 0; j < pair.size(); ++j) {
+      const auto scalar = to_scalar(pair[j].get());
+      if (!scalar) wrong_element(index, "a sequence of numbers", item.get(), i);
+      result.push_back(*scalar);
+    }
   }
   return result;
 }
@@ -275,7 +282,7 @@ Ints Arguments::integers(std::size_t index) const {
 
 Ints Arguments::integers(std::size_t index, Ints fallback) const { return absent(index) ? fallback : integers(index); }
 
-std::optional<Ints> Arguments::optional_integers(std::size_t index, std::optional<Ints> fallback) const {
+OptionalInts Arguments::optional_integers(std::size_t index, OptionalInts fallback) const {
   if (absent(index)) return fallback;
   if (slots_[index] == Py_None) return std::nullopt;
   return integers(index);

@@ -40,8 +40,8 @@ namespace lento::python {
 
 /// What a parameter accepts, in the words of the catalogue. The name in brackets is the catalogue's.
 enum class Kind : std::uint8_t {
-  tensor,     ///< [Tensor] a lento.Tensor, or a NumPy array or a list of numbers, which becomes one
-  tensors,    ///< [Tensor[]] a sequence of tensors; positionally also several tensors, one after the other
+  tensor,     ///< [Tensor] a lento.Tensor, or a NumPy array, a list of numbers or a number, which becomes one
+  tensors,    ///< [Tensor[]] a sequence of these; positionally also several tensors, one after the other
   operand,    ///< [Operand] a tensor, a NumPy array, a list of numbers or a number
   number,     ///< [number] bool, int, float, complex, a NumPy scalar or a tensor of one element
   numbers,    ///< [number[]] a sequence of numbers, or one number
@@ -61,7 +61,7 @@ enum : std::uint8_t {
   kDefaulted = 1,    ///< may be left out: there is a default value (`= …` in the catalogue), or the type is optional
   kOptional = 2,     ///< None is accepted (`?` in the catalogue); implies that it may be left out
   kKeywordOnly = 4,  ///< stands after the bare `*`
-  kVariadic = 8,     ///< `integers` only: x.reshape(2, 3) as well as x.reshape((2, 3))
+  kVariadic = 8,     ///< `integers`: x.reshape(2, 3) as well as x.reshape((2, 3)); `tensors`: written as *arrays
 };
 
 struct Parameter {
@@ -89,7 +89,7 @@ using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssi
 /// python/functions.gen.h declares them and `inline std::array<std::span<const Export>, N> all_exports()`, all in
 /// namespace lento::python.
 struct Export {
-  const char* space;  ///< "lento", "linalg", "fft", "nn", "random", "special", "prim", or "Tensor" for a method
+  const char* space;  ///< "lento", "linalg", "fft", "nn", …, "stats", "prim", or "Tensor" for a method
   const char* name;   ///< Python name
   FastFunction function;
   const char* signature;  ///< "(x, axis=-1)" with literal defaults (`None` where there is no literal)
@@ -141,7 +141,7 @@ class Arguments {
   std::int64_t offset(std::size_t index, std::int64_t fallback) const;
   Ints integers(std::size_t index) const;
   Ints integers(std::size_t index, Ints fallback) const;
-  std::optional<Ints> optional_integers(std::size_t index, std::optional<Ints> fallback = {}) const;
+  OptionalInts optional_integers(std::size_t index, OptionalInts fallback = std::nullopt) const;
 
   double real(std::size_t index) const;
   double real(std::size_t index, double fallback) const;
@@ -168,11 +168,19 @@ class Arguments {
 
   Signature& signature() const { return *signature_; }
 
+  /// NumPy's out=: the tensor that gets the result, or null (borrowed). With where= only some of its elements do.
+  PyObject* out() const { return out_; }
+  PyObject* where() const { return where_; }
+
  private:
   [[noreturn]] void wrong_type(std::size_t index, const char* expected) const;
   [[noreturn]] void wrong_element(std::size_t index, const char* expected, PyObject* element, Py_ssize_t at) const;
-  /// Puts a tensor in the place of a NumPy array, list or range; false when the argument is none.
+  /// Puts a tensor in the place of a NumPy array, list, range or number; false when the argument is none.
   bool convert_array(std::size_t index) const;
+  /// Takes a keyword that functions of NumPy have and no signature lists; false when it is none.
+  bool take_numpy_keyword(PyObject* name, PyObject* value);
+  /// False, with a Python exception set, when out= and where= cannot be meant.
+  bool check_out();
   /// A list that may be meant as the shape is here, by its place alone, and none is where the shape belongs: NumPy's
   /// random functions take it last.
   bool shape_comes_late(std::size_t index) const;
@@ -185,9 +193,14 @@ class Arguments {
   std::size_t positional_ = 0;                           ///< so many of slots_ were not given by name
   std::span<PyObject* const> rest_;          ///< positional arguments taken by a `tensors` or variadic parameter …
   std::size_t rest_index_ = kMaxParameters;  ///< … and that parameter's index
+  PyObject* out_ = nullptr;
+  PyObject* where_ = nullptr;
 };
 
 using Body = PyObject* (*)(const Arguments&);
+
+/// Gives the tensor of out= the result of the call, and returns it. Throws PythonError.
+PyObject* into_out(const Arguments& arguments, PyRef result);
 
 /// Binds the arguments, runs `body` with the calling Python line as the source of what it records, and turns C++ errors
 /// into Python exceptions.

@@ -8,8 +8,8 @@
 #include "source.h"
 #include "tensor_type.h"
 
-#include <lento/autograd.h>
-#include <lento/vmap.h>
+#include <lento/batching.h>
+#include <lento/differentiation.h>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>

@@ -4,6 +4,7 @@
 
 #include "convert.h"
 #include "gil.h"
+#include "host_array.h"
 #include "source.h"
 #include "tensor_type.h"
 #include "waiting.h"
@@ -54,22 +55,80 @@ std::size_t find_by_numpy_name(const Signature& signature, PyObject* name) {
 }
 
 bool is_array(PyObject* object) { return is_tensor(object) || is_numpy_array(object); }
-
-/// Whether tensors are given one after another from here on. One NumPy array alone is a sequence of its rows, as for
-/// np.concatenate(x), except after what tells how many there are: in einsum("ij->ji", x) it is an operand.
-bool begins_tensors(PyObject* const* args, Py_ssize_t at, Py_ssize_t count, bool counted) {
-  if (is_tensor(args[at])) return true;
-  return is_numpy_array(args[at]) && (counted || (at + 1 < count && is_array(args[at + 1])));
+/// What can stand for a tensor.
+bool is_array_like(PyObject* object) {
+  return is_array(object) || is_list_or_range(object) || to_scalar(object).has_value();
 }
 
-/// What an argument that others call `name` is called here, or null.
-const char* own_name(const Signature& signature, PyObject* name) {
-  constexpr std::pair<const char*, const char*> kNames[] = {
-      {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keepdims"}, {"size", "shape"}};
-  for (const auto& [theirs, ours] : kNames) {
-    if (PyUnicode_CompareWithASCIIString(name, theirs) != 0) continue;
-    const auto is_it = [&](const Parameter& parameter) { return std::string_view(parameter.name) == ours; };
-    return std::ranges::any_of(signature.parameters, is_it) ? ours : nullptr;
+/// Whether a list stands for one array and not for several. After what tells how many there are, only tensors and
+/// arrays in it are several; elsewhere lists in it are too.
+bool is_one_array(PyObject* list, bool counted) {
+  if (!PyList_Check(list) && !PyTuple_Check(list)) return true;
+  const auto several = [&](PyObject* item) { return is_array(item) || (!counted && is_list_or_range(item)); };
+  PyObject** items = PySequence_Fast_ITEMS(list);
+  return PySequence_Fast_GET_SIZE(list) > 0 && std::none_of(items, items + PySequence_Fast_GET_SIZE(list), several);
+}
+
+/// Whether tensors are given one after another from here on. One NumPy array alone is a sequence of its rows, as for
+/// np.concatenate(x), except after what tells how many there are: in einsum("ij->ji", x) it is an operand. Lists and
+/// numbers are taken so by functions that are written f(*arrays).
+bool begins_tensors(const Parameter& parameter, PyObject* const* args, Py_ssize_t at, Py_ssize_t count, bool counted) {
+  if (is_tensor(args[at])) return true;
+  const bool several = at + 1 < count;
+  if (is_numpy_array(args[at]) && (counted || (several && is_array(args[at + 1])))) return true;
+  if ((parameter.flags & kVariadic) == 0 || !is_array_like(args[at])) return false;
+  if (several && is_array_like(args[at + 1])) return true;
+  return !is_numpy_array(args[at]) && (!is_list_or_range(args[at]) || is_one_array(args[at], counted));
+}
+
+/// What to write for a keyword of other libraries: in all functions or in one, in all or in those with a parameter.
+struct KeywordHint {
+  const char* keyword;
+  const char* function;   // null: all
+  const char* parameter;  // null: whether or not it has one
+  const char* hint;
+};
+constexpr KeywordHint kKeywordHints[] = {
+    // PyTorch
+    {"dim", nullptr, "axis", "it is called 'axis' here"},
+    {"dims", nullptr, "axis", "it is called 'axis' here"},
+    {"keepdim", nullptr, "keepdims", "it is called 'keepdims' here"},
+    // NumPy
+    {"size", nullptr, "shape", "it is called 'shape' here, and comes first"},
+    {"a_min", nullptr, "min", "it is called 'min' here"},
+    {"a_max", nullptr, "max", "it is called 'max' here"},
+    {"reps", nullptr, "repetitions", "it is called 'repetitions' here"},
+    {"kind", nullptr, "stable", "it is not needed: the order is stable unless stable=False is given"},
+    {"retstep", "linspace", nullptr, "write step = (stop - start) / (num - 1)"},
+    {"sparse", "meshgrid", nullptr, "write x[None, :] and y[:, None], which broadcast"},
+    {"left", "interp", nullptr, "write lento.where(x < xp[0], left, lento.interp(x, xp, fp))"},
+    {"right", "interp", nullptr, "write lento.where(x > xp[-1], right, lento.interp(x, xp, fp))"},
+    {"copy", "nan_to_num", nullptr, "it is not needed: the result is a new tensor, or that of out="},
+    {"mode", "take", nullptr, "give lento.clip(indices, 0, n - 1) or lento.remainder(indices, n) as indices"},
+    {"returned", "average", nullptr, "the sum of the weights is weights.sum()"},
+    {"initial", "sum", nullptr, "write initial + lento.sum(x)"},
+    {"initial", "prod", nullptr, "write initial * lento.prod(x)"},
+    {"initial", "max", nullptr,
+     "write lento.maximum(lento.max(x), initial); for an x that may be empty, "
+     "lento.max(lento.concat([x.ravel(), lento.asarray([initial], dtype=x.dtype)]))"},
+    {"initial", "min", nullptr,
+     "write lento.minimum(lento.min(x), initial); for an x that may be empty, "
+     "lento.min(lento.concat([x.ravel(), lento.asarray([initial], dtype=x.dtype)]))"},
+    {"order", "reshape", nullptr, "elements are in row-major order; order='F' is x.T.reshape(shape[::-1]).T"},
+    {"order", "ravel", nullptr, "elements are in row-major order; order='F' is x.T.ravel()"},
+    {"order", "flatten", nullptr, "elements are in row-major order; order='F' is x.T.flatten()"},
+    {"order", nullptr, nullptr, "it is not needed: tensors have no memory layout"},
+    {"optimize", "einsum", nullptr, "there is no such search; operands are contracted from left to right"},
+    {"dtype", nullptr, nullptr, "convert what it is given, or its result, with x.astype(dtype)"},
+};
+
+/// What to write instead of a keyword that the function does not have, or null.
+const char* hint_for_keyword(const Signature& signature, PyObject* name) {
+  for (const KeywordHint& hint : kKeywordHints) {
+    if (PyUnicode_CompareWithASCIIString(name, hint.keyword) != 0) continue;
+    if (hint.function != nullptr && std::string_view(hint.function) != signature.name) continue;
+    const auto is_it = [&](const Parameter& parameter) { return std::string_view(parameter.name) == hint.parameter; };
+    if (hint.parameter == nullptr || std::ranges::any_of(signature.parameters, is_it)) return hint.hint;
   }
   return nullptr;
 }
@@ -121,13 +180,15 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
     }
     const Parameter& parameter = parameters[next];
     // x.reshape(2, 3) as well as x.reshape((2, 3)); broadcast_arrays(x, y) as well as broadcast_arrays([x, y]).
-    const bool takes_rest = (parameter.kind == Kind::tensors &&
-                             begins_tensors(args, i, count, next > 0 && next + 1 == parameters.size())) ||
-                            ((parameter.flags & kVariadic) != 0 && is_int(args[i]) && i + 1 < count);
+    const bool wants_tensor = parameter.kind == Kind::tensors;
+    const bool variadic = (parameter.flags & kVariadic) != 0;
+    const bool takes_rest = wants_tensor
+                                ? begins_tensors(parameter, args, i, count, next > 0 && next + 1 == parameters.size())
+                                : variadic && is_int(args[i]) && i + 1 < count;
     if (takes_rest) {
-      const bool wants_tensor = parameter.kind == Kind::tensors;
+      const auto belongs = !wants_tensor ? is_int : variadic ? is_array_like : is_array;
       const Py_ssize_t first = i;
-      while (i < count && (wants_tensor ? is_array(args[i]) : is_int(args[i]))) ++i;
+      while (i < count && belongs(args[i])) ++i;
       rest_ = std::span(args + first, static_cast<std::size_t>(i - first));
       rest_index_ = next;
       slots_[next++] = args[first];
@@ -148,11 +209,11 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
         if (means_nothing(name, args[count + k])) continue;
         index = find_by_numpy_name(signature, name);
       }
+      if (index == parameters.size() && take_numpy_keyword(name, args[count + k])) continue;
       if (index == parameters.size()) {
-        const char* ours = own_name(signature, name);
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'%s%s%s", signature.name, name,
-                     ours == nullptr ? "" : "; it is called '", ours == nullptr ? "" : ours,
-                     ours == nullptr ? "" : "' here");
+        const char* hint = hint_for_keyword(signature, name);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'%s%s", signature.name, name,
+                     hint == nullptr ? "" : "; ", hint == nullptr ? "" : hint);
         return false;
       }
       if (slots_[index] != nullptr) {
@@ -161,6 +222,7 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
       }
       slots_[index] = args[count + k];
     }
+    if ((out_ != nullptr || where_ != nullptr) && !check_out()) return false;
   }
 
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -204,8 +266,9 @@ void name_function(const Signature& signature, bool by_engine) {
 
 // A test finds those that are missing here.
 constexpr std::string_view kReaders[] = {
-    "argwhere", "bincount", "compress",  "extract", "flatnonzero", "intersect1d",   "masked_select",  "nonzero",
-    "one_hot",  "repeat",   "setdiff1d", "union1d", "unique_all",  "unique_counts", "unique_inverse", "unique_values",
+    "argwhere",    "bincount", "compress",      "delete_",       "extract",        "flatnonzero",
+    "intersect1d", "ix_",      "masked_select", "nonzero",       "one_hot",        "repeat",
+    "setdiff1d",   "union1d",  "unique_all",    "unique_counts", "unique_inverse", "unique_values",
 };
 
 bool blocks(Signature& signature) {
@@ -230,10 +293,13 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     if (!blocks(signature)) [[likely]] {
       const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
       before_recording(signature.name, line, self, {args, static_cast<std::size_t>(count + keywords)});
+      if (arguments.out() != nullptr) [[unlikely]]
+        return into_out(arguments, PyRef(body(arguments)));
       return body(arguments);
     }
     const std::vector<PyRef> held = arguments.hold_tensors();
     const MayBlock may_block;
+    if (arguments.out() != nullptr) return into_out(arguments, PyRef(body(arguments)));
     return body(arguments);
   } catch (const PythonError&) {
     name_function(signature, false);

@@ -1,7 +1,10 @@
 // dtype, Device, Generator: small value classes bound with nanobind.
 #include "classes.h"
+#include "python/classes.calls.gen.h"
 
+#include "arguments.h"
 #include "convert.h"
+#include "creation.h"
 #include "source.h"
 
 #include <nanobind/nanobind.h>
@@ -65,7 +68,38 @@ Py_hash_t hash_dtype(PyObject* self) {
   return text ? PyObject_Hash(text.get()) : -1;
 }
 
+// lento.float32(2) and lento.float32([1, 2]): a tensor of this dtype, as np.float32 makes a number or an array.
+Parameter kConverted[] = {{"x", Kind::tensor, kDefaulted}};
+
+Signature& signature_of(DType dtype) {
+  static std::array<Signature, kDTypeCount> signatures = [] {
+    static std::array<std::string, kDTypeCount> names;
+    std::array<Signature, kDTypeCount> made;
+    for (std::size_t d = 0; d < made.size(); ++d) {
+      names[d] = name(static_cast<DType>(d));
+      made[d] = {.name = names[d].c_str(), .parameters = kConverted};
+    }
+    return made;
+  }();
+  return signatures[static_cast<std::size_t>(dtype)];
+}
+
+PyObject* call_dtype(PyObject* self, PyObject* args, PyObject* names) {
+  Signature& signature = signature_of(*dtype_value(self));
+  if (names != nullptr && PyDict_GET_SIZE(names) != 0) {
+    PyErr_Format(PyExc_TypeError, "%s() takes no keyword arguments", signature.name);
+    add_place();
+    return nullptr;
+  }
+  return call(signature, nullptr, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), nullptr, [](const Arguments& a) {
+    const DType dtype = *dtype_from_name(a.signature().name);
+    if (!a.given(0)) return wrap(lento::zeros(Ints{}, dtype));
+    return wrap(as_tensor(a.object(0), dtype));
+  });
+}
+
 PyType_Slot dtype_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(call_dtype)},
     {Py_tp_richcompare, reinterpret_cast<void*>(compare_dtypes)},
     {Py_tp_hash, reinterpret_cast<void*>(hash_dtype)},
     {0, nullptr},
@@ -73,15 +107,21 @@ PyType_Slot dtype_slots[] = {
 
 void bind_dtype(nb::module_& module) {
   auto bound = nb::class_<DTypeBox>(module, "DType", nb::is_final(), nb::type_slots(dtype_slots),
-                                    "An element type, such as lento.float32. There is one object for each.\n\n"
+                                    "An element type, such as lento.float32. There is one object for each. "
+                                    "Called, it makes a\ntensor of this type: lento.float32(2).\n\n"
                                     "Equal to everything that names it where a dtype is asked for:\n\n"
                                     "    >>> lento.float32 == \"float32\"\n"
                                     "    True\n"
                                     "    >>> (lento.float32.name, lento.float32.kind, lento.float32.itemsize)\n"
                                     "    ('float32', 'f', 4)\n");
   make_only_by_call(bound.ptr());
-  bound.def_prop_ro(
-           "name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
+  bound
+      .def("__init__",
+           [](DTypeBox*, const nb::args&, const nb::kwargs&) {
+             raise(PyExc_TypeError, "DType(): dtypes are lento.float32 and the like, or their names");
+           })
+      .def_prop_ro(
+          "name", [](const DTypeBox& self) { return std::string(name(self.value)); }, "Its name: 'float32'.")
       .def_prop_ro(
           "kind", [](const DTypeBox& self) { return std::string(1, kind_of(self.value)); },
           "'b', 'i', 'u', 'f' or 'c', as in NumPy.")
@@ -92,8 +132,8 @@ void bind_dtype(nb::module_& module) {
           [](const DTypeBox& self) {
             const bool own_module = self.value == DType::bfloat16;
             const nb::module_ module = nb::module_::import_(own_module ? "ml_dtypes" : "numpy");
-            const nb::object named =
-                own_module ? module.attr("bfloat16") : nb::object(nb::str(name(self.value).data()));
+            const nb::object named = own_module ? module.attr("bfloat16")
+                                                : nb::object(nb::str(name(self.value).data(), name(self.value).size()));
             return nb::module_::import_("numpy").attr("dtype")(named);
           },
           "For NumPy, from 2.4 on: np.zeros(3, dtype=lento.float32).")

@@ -169,12 +169,42 @@ std::optional<std::string_view> to_string_view(PyObject* object) {
   return std::string_view(text, static_cast<std::size_t>(size));
 }
 
+namespace {
+
+/// NumPy's short names of dtypes, and the names of Python's types.
+std::optional<DType> dtype_from_short_name(std::string_view text) {
+  static constexpr std::pair<std::string_view, DType> kShort[] = {
+      {"?", DType::bool_},          {"b1", DType::bool_},       {"i1", DType::int8},        {"i2", DType::int16},
+      {"i4", DType::int32},         {"i8", DType::int64},       {"u1", DType::uint8},       {"u2", DType::uint16},
+      {"u4", DType::uint32},        {"u8", DType::uint64},      {"f2", DType::float16},     {"f4", DType::float32},
+      {"f8", DType::float64},       {"c8", DType::complex64},   {"c16", DType::complex128}, {"half", DType::float16},
+      {"single", DType::float32},   {"double", DType::float64}, {"float", kDefaultFloat},   {"int", kDefaultInt},
+      {"complex", kDefaultComplex},
+  };
+  // The byte order of the machine; the other one, '>', is refused.
+  const bool ordered = text.size() > 1 && std::string_view("<=|").find(text[0]) != std::string_view::npos;
+  if (ordered) text.remove_prefix(1);
+  for (const auto& [name, dtype] : kShort)
+    if (name == text) return dtype;
+  return std::nullopt;
+}
+
+constexpr const char* kNoFields =
+    "a tensor has one dtype and no fields, unlike NumPy's %S; make a tensor of each field, as in "
+    "{name: lento.asarray(a[name]) for name in a.dtype.names}";
+
+}  // namespace
+
 std::optional<DType> to_dtype(PyObject* object) {
   if (const DType* own_dtype = dtype_value(object)) return *own_dtype;
   if (const auto text = to_string_view(object)) {
     if (const auto found = dtype_from_name(*text)) return found;
+    if (const auto found = dtype_from_short_name(*text)) return found;
+    if (text->find(',') != std::string_view::npos) raise(PyExc_TypeError, kNoFields, object);
     raise(PyExc_TypeError, "unknown dtype %R", object);
   }
+  const bool described = (PyList_Check(object) && PyList_GET_SIZE(object) > 0) || PyDict_Check(object);
+  if (described) raise(PyExc_TypeError, kNoFields, object);
   if (PyType_Check(object)) {
     if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return kDefaultFloat;
     if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return kDefaultInt;
@@ -191,6 +221,8 @@ std::optional<DType> to_dtype(PyObject* object) {
   const PyRef name = own(PyObject_GetAttrString(dtype.get(), "name"));
   const auto text = to_string_view(name.get());
   if (const auto found = text ? dtype_from_name(*text) : std::nullopt) return found;
+  const PyRef fields = own(PyObject_GetAttrString(dtype.get(), "names"));
+  if (fields.get() != Py_None) raise(PyExc_TypeError, kNoFields, dtype.get());
   raise(PyExc_TypeError, "Lento has no dtype for NumPy's %S", dtype.get());
 }
 

@@ -139,20 +139,14 @@ class Nested {
 
 }  // namespace
 
-Tensor list_as_tensor(PyObject* list, std::optional<DType> beside) {
-  if (has_tensor(list)) return as_tensor(list);
-  const DType dtype = host_list(list, {}).dtype;
+Tensor plain_as_tensor(PyObject* object, std::optional<DType> beside) {
+  if (PyFloat_CheckExact(object) && beside && is_inexact(*beside)) return as_tensor(object, real_type(*beside));
+  if (has_tensor(object) || host_array(object)) return as_tensor(object);  // NumPy's numbers have a dtype
+  const DType dtype = host_list(object, {}).dtype;
   const bool is_double = beside == DType::float64 || beside == DType::complex128;
-  if (is_double && dtype == kDefaultFloat) return as_tensor(list, DType::float64);
-  if (is_double && dtype == kDefaultComplex) return as_tensor(list, DType::complex128);
-  return as_tensor(list);
-}
-
-Tensor copied_from(const HostArray& array, Device device) {
-  if (array.contiguous()) return from_host(array.data, array.dtype, array.shape, device);
-  std::vector<std::byte> bytes(array.bytes());
-  array.copy_to(bytes.data());
-  return from_host(bytes.data(), array.dtype, array.shape, device);
+  if (is_double && dtype == kDefaultFloat) return as_tensor(object, DType::float64);
+  if (is_double && dtype == kDefaultComplex) return as_tensor(object, DType::complex128);
+  return as_tensor(object);
 }
 
 Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Device> device, std::optional<bool> copy) {

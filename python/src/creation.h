@@ -19,10 +19,8 @@ namespace lento::python {
 Tensor as_tensor(PyObject* object, std::optional<DType> dtype = {}, std::optional<Device> device = {},
                  std::optional<bool> copy = {});
 
-/// Nested lists as an argument, beside others of dtype `beside`: as by asarray, but floats are as exact as those.
-Tensor list_as_tensor(PyObject* list, std::optional<DType> beside);
-
-/// A tensor with a copy of these elements.
-Tensor copied_from(const HostArray& array, Device device);
+/// Nested lists, or one number, as an argument beside others of dtype `beside`: as by asarray, but the floats of lists
+/// are as exact as those, and a float of Python's takes their dtype where it is floating (clause T3).
+Tensor plain_as_tensor(PyObject* object, std::optional<DType> beside);
 
 }  // namespace lento::python

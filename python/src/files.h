@@ -1,4 +1,4 @@
-// Tensors straight from files.
+// lento.save and lento.load.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -8,11 +8,6 @@
 
 namespace lento::python {
 
-PrintOptions& print_options() {
-  static PrintOptions options;
-  return options;
-}
-
 PyObject* format_method(PyObject* self, PyObject* spec) noexcept {
   try {
     if (!PyUnicode_Check(spec))

@@ -2,11 +2,15 @@
 #include "python/functions.calls.gen.h"
 
 #include "base/source.h"
+#include "binary_functions.h"
+#include "classes.h"
 #include "tensor_type.h"
 
 #include "python/functions.gen.h"
 
+#include <cstddef>
 #include <deque>
+#include <iterator>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -67,10 +71,71 @@ PyObject* where(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
   return where_of_three(self, args, count, names);
 }
 
-Export find_export(std::string_view name) {
+// round(x) is an op of its own; with decimals it is around.
+FastFunction round_to_whole = nullptr;
+FastFunction round_to_decimals = nullptr;
+
+PyObject* round(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  bool decimals = count > 1;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i)
+    decimals = decimals || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "decimals") == 0;
+  return (decimals ? round_to_decimals : round_to_whole)(self, args, count, names);
+}
+
+// PyTorch's x.repeat(2, 1) is tile, and would silently be something else.
+FastFunction repeat_method = nullptr;
+
+PyObject* repeat(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  int warned = 0;
+  if (count == 2 && PyLong_Check(args[0]) && PyLong_Check(args[1])) {
+    warned = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                              "x.repeat(%S, %S) repeats each element %S times along axis %S, as in NumPy: write "
+                              "x.repeat(%S, axis=%S). PyTorch's x.repeat(%S, %S) is lento.tile(x, (%S, %S))",
+                              args[0], args[1], args[0], args[1], args[0], args[1], args[0], args[1], args[0], args[1]);
+  } else if (count > 2) {
+    PyErr_SetString(PyExc_TypeError,
+                    "repeat() takes repeats and axis, as in NumPy; PyTorch's x.repeat(2, 1, 1) is "
+                    "lento.tile(x, (2, 1, 1))");
+    add_place();
+    return nullptr;
+  }
+  return warned < 0 ? nullptr : repeat_method(self, args, count, names);
+}
+
+// NumPy's and PyTorch's x.view(dtype) is bitcast.
+FastFunction view_method = nullptr;
+
+PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  if (count == 1 && (dtype_value(args[0]) != nullptr || PyType_Check(args[0]) || PyUnicode_Check(args[0]))) {
+    PyErr_SetString(PyExc_TypeError, "view() takes a shape; with a dtype it is lento.bitcast(x, dtype)");
+    add_place();
+    return nullptr;
+  }
+  return view_method(self, args, count, names);
+}
+
+// NumPy's uniform(0, 1, 5) would silently be an empty tensor: here the shape comes first.
+constexpr const char* kShapeFirst[] = {"uniform", "normal", "laplace", "logistic", "gumbel", "lognormal"};
+constexpr std::size_t kShapeFirstCount = std::size(kShapeFirst);
+FastFunction drawn[kShapeFirstCount] = {};
+
+template <std::size_t I>
+PyObject* draw(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  int warned = 0;
+  if (count == 3 && PyLong_CheckExact(args[0]) && PyLong_CheckExact(args[2]) && PyObject_Not(args[0]) == 1) {
+    warned =
+        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                         "lento.random.%s(%S, %S, %S) is an empty tensor: the shape comes first. NumPy's call with "
+                         "these numbers is lento.random.%s(%S, %S, %S)",
+                         kShapeFirst[I], args[0], args[1], args[2], kShapeFirst[I], args[2], args[0], args[1]);
+  }
+  return warned < 0 ? nullptr : drawn[I](self, args, count, names);
+}
+
+Export find_export(std::string_view space, std::string_view name) {
   for (const std::span<const Export> exports : all_exports())
     for (const Export& entry : exports)
-      if (entry.space == std::string_view("lento") && entry.name == name) return entry;
+      if (entry.space == space && entry.name == name) return entry;
   throw std::logic_error("no op of the catalogue: " + std::string(name));
 }
 
@@ -90,16 +155,30 @@ void add_functions(PyObject* module, std::span<const Export> exports) {
                              : space == "prim" ? "lento._core.prim"
                                                : "lento." + std::string(space);
     const PyRef home_name = own(PyUnicode_FromString(home.c_str()));
-    const PyRef function = own(PyCFunction_NewEx(make_definition(entry, false), nullptr, home_name.get()));
+    const PyRef function = space == "lento" && is_binary_function(entry.name)
+                               ? own(make_binary_function(entry))
+                               : own(PyCFunction_NewEx(make_definition(entry, false), nullptr, home_name.get()));
     if (PyObject_SetAttrString(target.get(), entry.name, function.get()) < 0) throw PythonError{};
   }
 }
 
 void add_generated_functions(PyObject* module) {
+  add_binary_function_type(module);
   for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
-  Export made = find_export("where");
-  where_of_three = std::exchange(made.function, where);
-  add_functions(module, std::span(&made, 1));
+  Export made[] = {find_export("lento", "where"), find_export("Tensor", "repeat"), find_export("Tensor", "view"),
+                   find_export("lento", "around")};
+  where_of_three = std::exchange(made[0].function, where);
+  repeat_method = std::exchange(made[1].function, repeat);
+  view_method = std::exchange(made[2].function, view);
+  made[3].name = "round";
+  round_to_whole = find_export("lento", "round").function;
+  round_to_decimals = std::exchange(made[3].function, round);
+  add_functions(module, made);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    Export random[] = {find_export("random", kShapeFirst[I])...};
+    ((drawn[I] = std::exchange(random[I].function, draw<I>)), ...);
+    add_functions(module, random);
+  }(std::make_index_sequence<kShapeFirstCount>());
   auto* type = reinterpret_cast<PyObject*>(tensor_type);
   const PyRef conjugate = own(PyObject_GetAttrString(type, "conj"));
   if (PyObject_SetAttrString(type, "conjugate", conjugate.get()) < 0) throw PythonError{};  // NumPy's other name

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <complex>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -154,36 +153,6 @@ HostArray from_buffer(PyObject* object) {
   return array;
 }
 
-void copy_row(const HostArray& array, const std::byte* source, std::int64_t count, std::int64_t stride,
-              std::byte*& to) {
-  const std::size_t size = size_of(array.dtype);
-  if (!array.swapped) {
-    if (stride == static_cast<std::int64_t>(size)) {
-      std::memcpy(to, source, static_cast<std::size_t>(count) * size);
-      to += static_cast<std::size_t>(count) * size;
-      return;
-    }
-    for (std::int64_t i = 0; i < count; ++i, source += stride, to += size) std::memcpy(to, source, size);
-    return;
-  }
-  const std::size_t part = is_complex(array.dtype) ? size / 2 : size;  // the two parts keep their places
-  for (std::int64_t i = 0; i < count; ++i, source += stride, to += size) {
-    for (std::size_t offset = 0; offset < size; offset += part) {
-      std::reverse_copy(source + offset, source + offset + part, to + offset);
-    }
-  }
-}
-
-void copy_axis(const HostArray& array, std::size_t axis, const std::byte* source, std::byte*& to) {
-  if (axis + 1 >= array.shape.size()) {
-    const bool scalar = array.shape.empty();
-    copy_row(array, source, scalar ? 1 : array.shape[axis],
-             scalar ? static_cast<std::int64_t>(size_of(array.dtype)) : array.strides[axis], to);
-    return;
-  }
-  for (std::int64_t i = 0; i < array.shape[axis]; ++i) copy_axis(array, axis + 1, source + i * array.strides[axis], to);
-}
-
 // --- nested lists ---
 
 bool is_nesting(PyObject* object) {
@@ -285,39 +254,6 @@ bool integer_fits(const Scalar& number, DType dtype) {
 }
 
 }  // namespace
-
-Ints contiguous_strides(const Shape& shape, DType dtype) {
-  Ints strides(shape.size(), 0);
-  auto stride = static_cast<std::int64_t>(size_of(dtype));
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= std::max<std::int64_t>(shape[axis], 1);
-  }
-  return strides;
-}
-
-bool HostArray::contiguous() const {
-  if (swapped) return false;
-  if (element_count(shape) == 0) return true;
-  auto stride = static_cast<std::int64_t>(size_of(dtype));
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    if (shape[axis] != 1 && strides[axis] != stride) return false;
-    stride *= shape[axis];
-  }
-  return reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) == 0;
-}
-
-bool HostArray::shareable() const {
-  if (!contiguous() || bytes() == 0) return false;
-  const auto plain = [](std::byte byte) { return byte <= std::byte{1}; };
-  return dtype != DType::bool_ || std::all_of(data, data + bytes(), plain);
-}
-
-void HostArray::copy_to(void* destination) const {
-  if (element_count(shape) == 0) return;
-  auto* to = static_cast<std::byte*>(destination);
-  copy_axis(*this, 0, data, to);
-}
 
 std::optional<HostArray> host_array(PyObject* object) {
   PyObject* generic = numpy_generic();

@@ -7,10 +7,13 @@
 #include "convert.h"
 #include "creation.h"
 #include "dlpack.h"
+#include "dtype_info.h"
 #include "files.h"
 #include "functions.h"
 #include "gil.h"
+#include "init.h"
 #include "observe.h"
+#include "optim.h"
 #include "options.h"
 #include "source.h"
 #include "steps.h"
@@ -147,8 +150,10 @@ void bind_engine(nb::module_& module) {
   make_only_by_call(scope.ptr());
   bind_autograd(module);
   bind_changes(module);
+  bind_dtype_info(module);
   bind_files(module);
   bind_steps(module);
+  bind_optim(module);
   bind_options(module);
   bind_observation(module);
   bind_testing(module);
@@ -197,6 +202,7 @@ NB_MODULE(_core, module) {
     add_dlpack(module.ptr());
     add_array_api(module.ptr());
     add_generated_functions(module.ptr());
+    add_init(module.ptr());
   } catch (const PythonError&) {
     throw nb::python_error();
   }

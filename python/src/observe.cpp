@@ -16,7 +16,6 @@
 #include <lento/threads.h>
 
 #include "ir/graph.h"
-#include "ir/shape_limit.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -76,13 +75,7 @@ std::string explain_since_last_call() {
   return explain();
 }
 
-void check_shape(const std::vector<std::int64_t>& shape) {
-  const CallScope scope("broadcast_shapes", current_source());
-  counted(shape);
-}
-
 void bind_graphs(nb::module_& module) {
-  module.def("check_shape", &check_shape, nb::arg("shape"), "Raises ShapeError for a shape that no tensor can have.");
   module.def(
       "dump", &dump_tensors, nb::arg("tensors"), nb::arg("format") = "text",
       "The pending graph of a tensor or a list of tensors as 'text', 'dot' or 'json', or what its backend makes of "
@@ -342,7 +335,7 @@ void limit_memory(const nb::object& bytes, const nb::object& device) {
     raise(PyExc_ValueError, "set_memory_limit(): %lld bytes are less than none; 0 takes the limit away",
           static_cast<long long>(*limit));
   }
-  set_memory_limit(static_cast<std::size_t>(*limit), target);
+  set_memory_limit(*limit, target);
 }
 
 nb::list list_live_tensors() {
@@ -376,21 +369,18 @@ void limit_threads(const nb::object& count) {
   set_num_threads(static_cast<int>(*threads));
 }
 
-nb::dict describe() {
-  const About found = about();
-  nb::dict entry;
-  entry["version"] = found.version;
-  entry["build_id"] = found.build_id;
-  entry["llvm"] = found.llvm;
-  entry["onednn"] = found.onednn;
-  entry["openblas"] = found.openblas;
-  entry["instruction_set"] = found.instruction_set;
-  return entry;
+nb::dict versions() {
+  nb::dict rows;
+  for (const auto& [row, text] : version_rows()) {
+    // A variable or a folder need not be text.
+    rows[row.c_str()] = nb::steal(PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+  }
+  return rows;
 }
 
 void bind_threads(nb::module_& module) {
-  module.def("about", &describe, "For show_versions.");
-  module.def("get_num_threads", &num_threads,
+  module.def("version_rows", &versions, "For show_versions.");
+  module.def("get_num_threads", &get_num_threads,
              "How many threads work on one computation of the CPU device, the calling one included. At first "
              "OMP_NUM_THREADS when\nthat is a number, else what the process may use.");
   module.def("set_num_threads", &limit_threads, nb::arg("count").none(),

@@ -3,9 +3,9 @@
 #include "convert.h"
 #include "gil.h"
 #include "source.h"
-#include "tensor_type.h"
 
 #include <lento/eval.h>
+#include <lento/print.h>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -129,35 +129,27 @@ void warn(WarningKind kind, const std::string& message) {
 // --- lento.printoptions ---
 
 nb::dict print_options_now() {
-  const PrintOptions& now = print_options();
+  const PrintOptions now = get_printoptions();
   nb::dict entry;
   entry["precision"] = now.precision;
   entry["threshold"] = now.threshold;
-  entry["edgeitems"] = now.edge_items;
-  entry["linewidth"] = now.line_width;
-  entry["suppress"] = now.suppress_small;
+  entry["edgeitems"] = now.edgeitems;
+  entry["linewidth"] = now.linewidth;
+  entry["suppress"] = now.suppress;
   return entry;
 }
 
 void set_print_options(std::optional<int> precision, std::optional<std::int64_t> threshold,
                        std::optional<std::int64_t> edgeitems, std::optional<int> linewidth,
                        std::optional<bool> suppress) {
-  const auto check = [](const char* name, std::optional<std::int64_t> value, std::int64_t smallest) {
-    if (value && *value < smallest) {
-      raise(PyExc_ValueError, "set_printoptions(): %s must be at least %lld, not %lld", name,
-            static_cast<long long>(smallest), static_cast<long long>(*value));
-    }
-  };
-  check("precision", precision, 0);
-  check("threshold", threshold, 0);
-  check("edgeitems", edgeitems, 1);
-  check("linewidth", linewidth, 1);
-  PrintOptions& now = print_options();
+  PrintOptions now = get_printoptions();  // the GIL makes it one action
   now.precision = precision.value_or(now.precision);
   now.threshold = threshold.value_or(now.threshold);
-  now.edge_items = edgeitems.value_or(now.edge_items);
-  now.line_width = linewidth.value_or(now.line_width);
-  now.suppress_small = suppress.value_or(now.suppress_small);
+  now.edgeitems = edgeitems.value_or(now.edgeitems);
+  now.linewidth = linewidth.value_or(now.linewidth);
+  now.suppress = suppress.value_or(now.suppress);
+  const PythonSourceScope source;
+  set_printoptions(now);
 }
 
 }  // namespace

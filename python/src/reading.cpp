@@ -5,7 +5,7 @@
 #include "source.h"
 #include "tensor_type.h"
 
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include <cstddef>
 #include <cstring>

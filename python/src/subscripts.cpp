@@ -164,7 +164,7 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
       operand = tensor_of(value);
     } else if (number = to_scalar(value); !number) {
       // Plain lists take the precision of the target; an array has a dtype of its own.
-      const bool weak = (PyList_Check(value) || PyTuple_Check(value)) && (is_floating(dtype) || is_complex(dtype));
+      const bool weak = (PyList_Check(value) || PyTuple_Check(value)) && is_inexact(dtype);
       operand = as_tensor(value, weak ? std::optional(dtype) : std::nullopt);
     }
     note_change(self);

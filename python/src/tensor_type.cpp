@@ -18,6 +18,8 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <source_location>
+#include <string>
 #include <vector>
 
 namespace lento::python {
@@ -51,50 +53,16 @@ Py_hash_t tensor_hash(PyObject* self) {
   return hash == -1 ? -2 : hash;
 }
 
-// How repr() and str() differ.
-struct Repr {
-  static constexpr const char* kName = "repr";
-  static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
-    return array_repr(data, x.dtype(), x.shape(), options);
-  }
-  static std::string other(const Tensor& x, const std::string& state) {
-    return fmt::format("tensor({}, shape={}, dtype={})", state, x.shape(), x.dtype());
-  }
-};
-struct Str {
-  static constexpr const char* kName = "str";
-  static std::string values(const Tensor& x, const void* data, const PrintOptions& options) {
-    return array_str(data, x.dtype(), x.shape(), options);
-  }
-  static std::string other(const Tensor& /*x*/, const std::string& state) { return state; }
-};
-
-// Looking at a tensor in a debugger or a log must not be what stops the program: a tensor that has no value says why.
-template <class Format>
-std::string text_of(const Tensor& tensor, const PrintOptions& print_options) {
-  try {
-    return Format::values(tensor, tensor.data_pointer(), print_options);
-  } catch (const Error& error) {
-    if (!tensor.is_pending()) return Format::other(tensor, fmt::format("<failed: {}>", error.what()));
-    if (options().sync == SyncMode::error) return Format::other(tensor, "<pending>");
-    return Format::other(tensor, fmt::format("<pending: {}>", error.what()));
-  } catch (const std::exception& error) {
-    return Format::other(tensor, fmt::format("<{}>", error.what()));
-  }
-}
-
-template <class Format>
+/// repr() and str(); what there is to wait for is waited for without the GIL.
+template <std::string (*text_of)(const Tensor&, std::source_location)>
 PyObject* print(PyObject* self) {
   try {
-    const Source line = current_source();
-    const SourceScope source(line);
-    const CallScope call(Format::kName, line);
+    const SourceScope source(current_source());
     const Tensor tensor = tensor_of(self);
-    const PrintOptions options = print_options();
     std::string text;
     {
       const WithoutGil without_gil;
-      text = text_of<Format>(tensor, options);
+      text = text_of(tensor, std::source_location());
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   } catch (...) {
@@ -156,13 +124,59 @@ PyObject* getter(const char* name, PyObject* self, F&& body) noexcept {
 }
 
 PyObject* get_shape(PyObject* self, void*) { return from_ints(tensor_of(self).shape()); }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).rank()); }
-PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).size()); }
-PyObject* get_dtype(PyObject* self, void*) { return from_dtype(tensor_of(self).dtype()); }
-PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(size_of(tensor_of(self).dtype())); }
-PyObject* get_nbytes(PyObject* self, void*) {
-  return PyLong_FromLongLong(tensor_of(self).size() * static_cast<std::int64_t>(size_of(tensor_of(self).dtype())));
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).ndim()); }
+
+// An int that can be called, for x.size(): lento._familiar.Size.
+PyTypeObject* size_class = nullptr;
+
+PyObject* make_size(const Shape& extents) {
+  static PyObject* const shape_name = PyUnicode_InternFromString("_shape");
+  PyRef count(PyLong_FromLongLong(element_count(extents)));
+  if (!count || size_class == nullptr) return count.release();
+  const PyRef arguments(PyTuple_Pack(1, count.get()));
+  const PyRef shape(from_ints(extents));
+  PyRef made(arguments ? PyLong_Type.tp_new(size_class, arguments.get(), nullptr) : nullptr);
+  if (!made || !shape || PyObject_SetAttr(made.get(), shape_name, shape.get()) < 0) return nullptr;
+  return made.release();
 }
+
+// They cost ten times as much as a plain int, so those of the last shapes are kept. Guarded by the GIL.
+PyObject* get_size(PyObject* self, void*) {
+  struct Kept {
+    Shape shape;
+    PyRef size;
+  };
+  static auto* const kept = new std::array<Kept, 64>;
+  const Shape& shape = tensor_of(self).shape();
+  std::size_t place = shape.size();
+  for (const std::int64_t extent : shape) place = place * 31 + static_cast<std::size_t>(extent);
+  auto& [last_shape, size] = (*kept)[(place ^ place >> 6) % kept->size()];
+  if (!size || last_shape != shape) {
+    PyRef made(make_size(shape));
+    if (!made) return nullptr;
+    last_shape = shape;
+    size = std::move(made);
+  }
+  return Py_NewRef(size.get());
+}
+
+PyObject* set_size_class(PyObject* /*module*/, PyObject* type) {
+  if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &PyLong_Type)) {
+    PyErr_SetString(PyExc_TypeError, "the class of sizes is a kind of int");
+    return nullptr;
+  }
+  size_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"_set_size_class", set_size_class, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyObject* get_dtype(PyObject* self, void*) { return from_dtype(tensor_of(self).dtype()); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(tensor_of(self).itemsize()); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(tensor_of(self).nbytes()); }
 PyObject* get_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(tensor_of(self).id()); }
 PyObject* get_is_pending(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_pending() ? 1 : 0); }
 
@@ -171,38 +185,17 @@ PyObject* get_device(PyObject* self, void*) {
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
-  return getter("T", self, [&] {
-    const Tensor& x = tensor_of(self);
-    Ints axes;
-    for (std::int64_t axis = x.rank(); axis-- > 0;) axes.push_back(axis);
-    return wrap(lento::permute_dims(x, axes));
-  });
+  return getter("T", self, [&] { return wrap(tensor_of(self).T()); });
 }
-
 PyObject* get_matrix_transposed(PyObject* self, void*) {
-  return getter("mT", self, [&]() -> PyObject* {
-    const Tensor& x = tensor_of(self);
-    const std::int64_t rank = x.rank();
-    if (rank < 2)
-      raise(PyExc_ValueError, "mT: the tensor has %lld axes and needs at least 2", static_cast<long long>(rank));
-    Ints axes;
-    for (std::int64_t axis = 0; axis < rank - 2; ++axis) axes.push_back(axis);
-    axes.push_back(rank - 1);
-    axes.push_back(rank - 2);
-    return wrap(lento::permute_dims(x, axes));
-  });
+  return getter("mT", self, [&] { return wrap(tensor_of(self).mT()); });
 }
-
 PyObject* get_real(PyObject* self, void*) {
-  return getter("real", self, [&] {
-    return is_complex(tensor_of(self).dtype()) ? wrap(lento::real(tensor_of(self))) : Py_NewRef(self);
-  });
+  return getter("real", self,
+                [&] { return is_complex(tensor_of(self).dtype()) ? wrap(tensor_of(self).real()) : Py_NewRef(self); });
 }
 PyObject* get_imag(PyObject* self, void*) {
-  return getter("imag", self, [&] {
-    const Tensor& x = tensor_of(self);
-    return wrap(is_complex(x.dtype()) ? lento::imag(x) : lento::zeros_like(x));
-  });
+  return getter("imag", self, [&] { return wrap(tensor_of(self).imag()); });
 }
 
 PyGetSetDef attributes[] = {
@@ -273,8 +266,8 @@ void add_tensor_type(PyObject* module) {
   std::vector<PyType_Slot> slots = {
       {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
-      {Py_tp_repr, reinterpret_cast<void*>(print<Repr>)},
-      {Py_tp_str, reinterpret_cast<void*>(print<Str>)},
+      {Py_tp_repr, reinterpret_cast<void*>(print<array_repr>)},
+      {Py_tp_str, reinterpret_cast<void*>(print<array_str>)},
       {Py_tp_iter, reinterpret_cast<void*>(tensor_iter)},
       {Py_tp_doc, const_cast<char*>(kDoc)},
       {Py_tp_getset, attributes},
@@ -305,7 +298,8 @@ void add_tensor_type(PyObject* module) {
   // __array_ufunc__ = None, which would also forbid np.exp(x).
   const PyRef priority = own(PyFloat_FromDouble(1000));
   if (PyObject_SetAttrString(type, "__array_priority__", priority.get()) < 0) throw PythonError{};
-  if (PyModule_AddObjectRef(module, "Tensor", type) < 0) throw PythonError{};
+  if (PyModule_AddObjectRef(module, "Tensor", type) < 0 || PyModule_AddFunctions(module, functions) < 0)
+    throw PythonError{};
 }
 
 }  // namespace lento::python

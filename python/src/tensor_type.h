@@ -4,7 +4,6 @@
 
 #include "errors.h"
 
-#include <lento/print.h>
 #include <lento/scalar.h>
 #include <lento/tensor.h>
 
@@ -24,9 +23,6 @@ inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == tensor_type;
 
 /// The handle inside a Tensor object.
 inline Tensor& tensor_of(PyObject* object) { return reinterpret_cast<TensorObject*>(object)->tensor; }
-
-/// How repr() and str() show values; guarded by the GIL.
-PrintOptions& print_options();
 
 /// The one element of a tensor of size 1; evaluates it with the GIL released.
 Scalar read_scalar(const Tensor& tensor);

@@ -1,5 +1,5 @@
 // The public functions: following, pulling back and pushing forward over a log.
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "autograd/autograd.calls.gen.h"
 #include "autograd/backward.h"
@@ -36,14 +36,6 @@ void accumulate(Tangents& sums, const Tensor& x, const Tensor& more) {
 // What a public function records and refuses by itself is its own, at its caller's line: a CallScope says so. The scope
 // is closed while the user's functions run, whose ops have lines of their own, and while rules are applied, whose ops
 // belong to the line of the op that is differentiated.
-
-std::vector<Tensor> follow_all(const char* caller, Differentiation& differentiation, const std::vector<Tensor>& inputs,
-                               const std::source_location& site) {
-  const CallScope scope(caller, site);
-  std::vector<Tensor> followed;
-  for (const Tensor& x : inputs) followed.push_back(differentiation.follow(x));
-  return followed;
-}
 
 void check_pairs_of(const char* caller, const std::source_location& site, const char* what,
                     const std::vector<Tensor>& tensors, const char* whose, const std::vector<Tensor>& values) {
@@ -131,7 +123,7 @@ std::vector<Tensor> push_through(const LoggedOp& op, std::span<const Tensor> tan
   std::vector<Tensor> cotangents;
   std::vector<Tensor> followed;
   for (const Tensor& result : op.results) {
-    const bool differentiable = is_floating(result.dtype()) || is_complex(result.dtype());
+    const bool differentiable = is_inexact(result.dtype());
     cotangents.push_back(differentiable ? by_cotangents.follow(zeros_like(result)) : Tensor{});
     if (differentiable) followed.push_back(cotangents.back());
   }
@@ -191,7 +183,7 @@ std::vector<Tensor> RecomputedBackward::operator()(const std::vector<Tensor>& gi
   std::vector<Tensor> followed;
   std::vector<Tensor> barred;
   for (const Tensor& x : given) {
-    const bool differentiable = is_floating(x.dtype()) || is_complex(x.dtype());
+    const bool differentiable = is_inexact(x.dtype());
     barred.push_back(prim::barrier(x));
     if (differentiable) barred.back() = followed.emplace_back(differentiation.follow(barred.back()));
   }
@@ -206,7 +198,7 @@ std::vector<Tensor> RecomputedBackward::operator()(const std::vector<Tensor>& gi
   std::vector<Tensor> all;
   std::size_t next = 0;
   for (const Tensor& x : given) {
-    all.push_back(is_floating(x.dtype()) || is_complex(x.dtype()) ? pulled[next++] : Tensor{});
+    all.push_back(is_inexact(x.dtype()) ? pulled[next++] : Tensor{});
   }
   return all;
 }
@@ -241,53 +233,5 @@ void Differentiation::visit_functions(const std::function<void(const BackwardFun
 }
 
 void Differentiation::forget() { log_->forget(); }
-
-Vjp vjp(const TensorFunction& function, const std::vector<Tensor>& inputs, std::source_location site) {
-  require_function("vjp", site, static_cast<bool>(function));
-  const auto differentiation = std::make_shared<Differentiation>();
-  const std::vector<Tensor> followed = follow_all("vjp", *differentiation, inputs, site);
-  std::vector<Tensor> outputs = function(followed);
-  differentiation->end();
-  return {outputs, [=](const std::vector<Tensor>& cotangents) {
-            check_pairs_of("vjp", site, "cotangent", outputs, "output", cotangents);
-            return differentiation->pull_back(outputs, cotangents, followed, site);
-          }};
-}
-
-Jvp jvp(const TensorFunction& function, const std::vector<Tensor>& inputs, const std::vector<Tensor>& tangents,
-        std::source_location site) {
-  require_function("jvp", site, static_cast<bool>(function));
-  check_pairs_of("jvp", site, "tangent", inputs, "input", tangents);
-  Differentiation differentiation;
-  const std::vector<Tensor> followed = follow_all("jvp", differentiation, inputs, site);
-  Jvp result;
-  result.outputs = function(followed);
-  differentiation.end();
-  result.tangents = differentiation.push_forward(result.outputs, followed, tangents, site);
-  return result;
-}
-
-ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& function,
-                            const std::vector<Tensor>& inputs, std::source_location site) {
-  require_function("grad", site, static_cast<bool>(function));
-  Differentiation differentiation;
-  const std::vector<Tensor> followed = follow_all("grad", differentiation, inputs, site);
-  ValueAndGrad result;
-  result.value = function(followed);
-  differentiation.end();
-  const Tensor one = [&] {
-    const CallScope scope("grad", site);
-    if (result.value.size() != 1) {
-      fail<ValueError>("the function must give a scalar, not {}", composite::type_of(result.value));
-    }
-    if (is_complex(result.value.dtype())) fail<DTypeError>("the function must give a real number; take its real part");
-    if (!is_floating(result.value.dtype())) {
-      fail<DTypeError>("the function gives {}, which has no derivative", result.value.dtype());
-    }
-    return ones(result.value.shape(), result.value.dtype(), result.value.device());
-  }();
-  result.grads = differentiation.pull_back({result.value}, {one}, followed, site);
-  return result;
-}
 
 }  // namespace lento

@@ -2,8 +2,8 @@
 // by value, so that a garbage collector can look through a log of derivatives (Differentiation::visit_functions).
 #pragma once
 
-#include <lento/autograd.h>
-#include <lento/vmap.h>
+#include <lento/batching.h>
+#include <lento/differentiation.h>
 
 #include "tensor/draws.h"
 

@@ -11,7 +11,7 @@ namespace lento {
 
 namespace {
 
-bool differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+bool differentiable(DType dtype) { return is_inexact(dtype); }
 
 /// Swaps the last two axes, and leaves the others.
 bool transposes(const LoggedOp& op) {

@@ -1,7 +1,7 @@
 // What a differentiation remembers: the ops that were recorded on the way from the followed tensors, in order.
 #pragma once
 
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "tensor/watch.h"
 
@@ -33,7 +33,7 @@ struct LoggedOp {
 /// What was told, with handles of its own.
 LoggedOp copy_of(const RecordedOp& op);
 
-class Differentiation::Log final : public Watcher {
+class [[gnu::visibility("hidden")]] Differentiation::Log final : public Watcher {
  public:
   void recorded(const RecordedOp& op) override;
   void called(const CustomCall& call) override;

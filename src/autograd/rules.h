@@ -63,6 +63,8 @@ Tensor matrix_multiply_left(const Tensor& grad, const Tensor& x1, const Tensor& 
 Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor& x2, bool across = false);
 /// The lengths of the spatial axes of (N, C, *S).
 Ints spatial(const Tensor& x);
+/// The first elements of each spatial axis of `x`, as many as `like` has.
+Tensor as_far_as(const Tensor& x, const Tensor& like);
 Tensor max_window(const Tensor& grad, const Tensor& x, const Tensor& indices);
 Tensor sum_window(const Tensor& grad, const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding_low,
                   const Ints& dilation);

@@ -47,6 +47,15 @@ Tensor matrix_multiply_right(const Tensor& grad, const Tensor& x1, const Tensor&
 
 Ints spatial(const Tensor& x) { return Ints(x.shape().begin() + 2, x.shape().end()); }
 
+Tensor as_far_as(const Tensor& x, const Tensor& like) {
+  Tensor result = x;
+  for (std::int64_t axis = 2; axis < x.rank(); ++axis) {
+    const std::int64_t length = like.shape()[static_cast<std::size_t>(axis)];
+    result = composite::sliced(result, axis, 0, length);
+  }
+  return result;
+}
+
 Tensor max_window(const Tensor& grad, const Tensor& x, const Tensor& indices) {
   const auto flattened = [](const Tensor& t) { return reshaped(t, {t.shape()[0], t.shape()[1], -1}); };
   if (x.size() == 0 || grad.size() == 0) return zeros(x.shape(), x.dtype(), x.device());

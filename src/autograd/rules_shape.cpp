@@ -1,5 +1,5 @@
 // Derivatives of reductions, scans and index maps.
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "autograd/rules.h"
 #include "autograd/rules_shape.calls.gen.h"

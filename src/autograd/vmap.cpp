@@ -1,4 +1,4 @@
-#include <lento/vmap.h>
+#include <lento/batching.h>
 
 #include "autograd/backward.h"
 #include "autograd/batch_rule.h"
@@ -13,7 +13,7 @@
 namespace lento {
 
 /// Keeps what was computed from examples, and repeats it for all of them when somebody asks for a result.
-class Batching::Log final : public Watcher {
+class [[gnu::visibility("hidden")]] Batching::Log final : public Watcher {
  public:
   Log(std::int64_t size, Randomness randomness) : size_(size), randomness_(randomness) {}
   ~Log() = default;
@@ -160,6 +160,27 @@ class Batching::Log final : public Watcher {
   std::unordered_map<const TensorState*, Tensor> all_;
 };
 
+namespace {
+
+/// What a function of one example gives for all, along the first axis.
+std::vector<Tensor> over_examples(const TensorFunction& function, const std::vector<Tensor>& inputs,
+                                  const std::vector<std::optional<std::int64_t>>& axes, Randomness randomness) {
+  std::optional<Batching> batching;
+  std::vector<Tensor> entered = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!axes[i]) continue;
+    if (!batching) batching.emplace(inputs[i].shape()[static_cast<std::size_t>(*axes[i])], randomness);
+    entered[i] = batching->enter(inputs[i], *axes[i]);
+  }
+  const std::vector<Tensor> outputs = function(entered);
+  batching->end();
+  std::vector<Tensor> all;
+  for (const Tensor& output : outputs) all.push_back(batching->leave(output, 0));
+  return all;
+}
+
+}  // namespace
+
 std::vector<Tensor> BatchedBackward::operator()(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                                                 const std::vector<Tensor>& cotangents) const {
   if (captures) {
@@ -185,7 +206,7 @@ std::vector<Tensor> BatchedBackward::operator()(const std::vector<Tensor>& input
     }
     return defined;
   };
-  const std::vector<Tensor> defined = vmap(one, arguments, all_axes, 0, randomness);
+  const std::vector<Tensor> defined = over_examples(one, arguments, all_axes, randomness);
   if (given.size() != axes.size()) {
     fail<ValueError>("custom_gradient: the derivative gave {} cotangents for {} inputs", given.size(), axes.size());
   }
@@ -244,32 +265,6 @@ Tensor Batching::leave(const Tensor& y, std::optional<std::int64_t> axis, std::s
   const CallScope scope("vmap", site);
   const std::int64_t at = composite::axis_of(all, *axis);
   return at == 0 ? all : composite::move_axis(all, 0, at);
-}
-
-std::vector<Tensor> vmap(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                         const std::vector<std::optional<std::int64_t>>& in_axes, std::int64_t out_axis,
-                         Randomness randomness, std::source_location site) {
-  const std::int64_t size = [&] {
-    const CallScope scope("vmap", site);
-    if (!function) fail<ValueError>("the function is empty");
-    for (const Tensor& x : inputs) (void)state_of(x);
-    if (in_axes.size() != inputs.size()) fail<ValueError>("{} axes for {} inputs", in_axes.size(), inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!in_axes[i]) continue;
-      return inputs[i].shape()[static_cast<std::size_t>(composite::axis_of(inputs[i], *in_axes[i]))];
-    }
-    fail<ValueError>("no input has an axis of examples");
-  }();
-  Batching batching(size, randomness, site);
-  std::vector<Tensor> entered;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    entered.push_back(in_axes[i] ? batching.enter(inputs[i], *in_axes[i], site) : inputs[i]);
-  }
-  const std::vector<Tensor> outputs = function(entered);
-  batching.end();
-  std::vector<Tensor> all;
-  for (const Tensor& output : outputs) all.push_back(batching.leave(output, out_axis, site));
-  return all;
 }
 
 }  // namespace lento

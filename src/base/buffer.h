@@ -1,8 +1,6 @@
 // Buffer: a counted block of device memory. Tensors, leaves and exports share it by Ref.
 #pragma once
 
-#include <lento/export.h>
-
 #include "base/ref.h"
 
 #include <atomic>
@@ -11,7 +9,7 @@
 
 namespace lento {
 
-class LENTO_API Buffer {
+class Buffer {
  public:
   /// Called once when the last holder lets go.
   using Deleter = void (*)(void* data, std::size_t size, void* owner);
@@ -49,6 +47,6 @@ class LENTO_API Buffer {
 using BufferRef = Ref<Buffer>;
 
 /// Host memory aligned to 64 bytes, charged to the device's account; throws MemoryError.
-LENTO_API BufferRef allocate_host(std::size_t bytes, std::uint8_t device);
+BufferRef allocate_host(std::size_t bytes, std::uint8_t device);
 
 }  // namespace lento

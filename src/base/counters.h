@@ -1,8 +1,6 @@
 // Counters that are always on: an add is a thread-local increment; reading sums over threads.
 #pragma once
 
-#include <lento/export.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,7 +14,7 @@ using CounterId = std::uint32_t;
 inline constexpr CounterId kMaxCounters = 4096;
 
 /// Finds or makes the counter of this name. Throws BackendError past kMaxCounters.
-LENTO_API CounterId counter_id(std::string_view name);
+CounterId counter_id(std::string_view name);
 
 /// Makes `count` counters with consecutive ids that have no names yet; returns the first.
 CounterId reserve_counters(CounterId count);
@@ -41,9 +39,9 @@ inline void count(CounterId id, std::uint64_t n = 1) {
 }
 
 /// The sum over all threads since the last reset.
-LENTO_API std::uint64_t counter_value(std::string_view name);
+std::uint64_t counter_value(std::string_view name);
 /// Every counter that is not zero, by name.
-LENTO_API std::map<std::string, std::uint64_t> counter_values();
-LENTO_API void reset_counters();
+std::map<std::string, std::uint64_t> counter_values();
+void reset_counters();
 
 }  // namespace lento

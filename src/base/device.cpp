@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <mutex>
+#include <ostream>
 
 namespace lento {
 
@@ -62,6 +63,8 @@ std::string Device::to_string() const {
   const std::lock_guard lock(devices.mutex);
   return id_ < devices.names.size() ? devices.names[id_] : "unknown:" + std::to_string(id_);
 }
+
+std::ostream& operator<<(std::ostream& out, Device device) { return out << device.to_string(); }
 
 std::vector<Device> devices() {
   Table& all = table();

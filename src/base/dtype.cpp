@@ -1,6 +1,7 @@
 #include <lento/dtype.h>
 
 #include <array>
+#include <ostream>
 
 namespace lento {
 
@@ -32,7 +33,12 @@ constexpr DType promote_integer(DType a, DType b) {
 
 }  // namespace
 
-std::string_view name(DType dtype) { return kNames[static_cast<std::size_t>(dtype)]; }
+std::string_view name(DType dtype) {
+  const auto number = static_cast<std::size_t>(dtype);
+  return number < kNames.size() ? kNames[number] : "no dtype";
+}
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
 
 std::optional<DType> dtype_from_name(std::string_view wanted) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {

@@ -2,6 +2,9 @@
 
 #include "base/source.h"
 
+#include <algorithm>
+#include <ostream>
+
 namespace lento {
 
 std::string complete_message(std::string text) {
@@ -13,6 +16,11 @@ std::string complete_message(std::string text) {
   }
   if (const std::string line = to_string(context.source); !line.empty()) text += ", at " + line;
   return text;
+}
+
+void require_dtype(DType dtype) {
+  if (static_cast<int>(dtype) >= kDTypeCount)
+    fail<DTypeError>("there is no dtype of the number {}", static_cast<int>(dtype));
 }
 
 void Error::raise(ErrorKind kind, const std::string& message) {
@@ -45,6 +53,22 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   if (shape.size() == 1) return fmt::format("({},)", shape[0]);
   return fmt::format("({})", fmt::join(shape, ", "));
 }
+
+void Ints::grow(std::size_t wanted) {
+  const std::size_t grown = std::max(wanted, std::size_t{capacity_} * 2);
+  auto* const bigger = new std::int64_t[grown];
+  std::copy(begin(), end(), bigger);
+  delete[] heap_;
+  heap_ = bigger;
+  capacity_ = static_cast<std::uint32_t>(grown);
+}
+
+void Ints::fail_position(const Position& i) const {
+  const CallScope scope("shape", i.site);
+  fail<IndexError>("position {} is out of range for {}", i.value, shape_text(*this));
+}
+
+std::ostream& operator<<(std::ostream& out, const Ints& values) { return out << shape_text(values); }
 
 std::string dtype_set_text(DTypeSet set) {
   struct Named {

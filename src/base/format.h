@@ -13,9 +13,9 @@
 namespace lento {
 
 /// "(2, 3)", "(2,)", "()".
-LENTO_API std::string shape_text(std::span<const std::int64_t> shape);
+std::string shape_text(std::span<const std::int64_t> shape);
 /// "any number of bool, int8, …" of a set: the class names where they fit, else the dtypes.
-LENTO_API std::string dtype_set_text(DTypeSet set);
+std::string dtype_set_text(DTypeSet set);
 
 }  // namespace lento
 

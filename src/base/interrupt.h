@@ -1,8 +1,6 @@
 // Waiting that a front end may break off: Python answers Ctrl-C while a thread of it waits for Lento.
 #pragma once
 
-#include <lento/export.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -11,7 +9,7 @@ namespace lento {
 
 /// Called while a thread waits; throwing ends the wait. One for the process, installed by a front end.
 using InterruptCheck = void (*)();
-LENTO_API void set_interrupt_check(InterruptCheck check);
+void set_interrupt_check(InterruptCheck check);
 /// Calls it, if there is one.
 void check_interrupt();
 
@@ -23,7 +21,7 @@ struct BlockingHooks {
   void (*after)(void* token) = nullptr;
   bool (*may_block)() = nullptr;
 };
-LENTO_API void set_blocking_hooks(const BlockingHooks& hooks);
+void set_blocking_hooks(const BlockingHooks& hooks);
 /// True without a front end.
 bool may_block();
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ostream>
 
 namespace lento {
 
@@ -54,5 +55,7 @@ std::string Scalar::to_string() const {
   }
   return "";
 }
+
+std::ostream& operator<<(std::ostream& out, const Scalar& number) { return out << number.to_string(); }
 
 }  // namespace lento

@@ -2,8 +2,6 @@
 // Kept to 16 bytes because every record of a tape has one; turned into text only when somebody looks.
 #pragma once
 
-#include <lento/export.h>
-
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -26,7 +24,7 @@ struct Source {
   }
   static Source foreign(const void* unit, std::uint32_t position) { return {unit, position | kForeign, 0}; }
   /// A Source that names a file and line which are only known as text; both are interned.
-  LENTO_API static Source from_text(std::string_view file, std::uint32_t line);
+  static Source from_text(std::string_view file, std::uint32_t line);
 
   bool known() const { return unit != nullptr; }
   friend bool operator==(const Source&, const Source&) = default;
@@ -35,14 +33,14 @@ static_assert(sizeof(Source) == 16);
 
 /// Turns a foreign source into "train.py:41". Registered once by a front end; must be callable from any thread.
 using SourceResolver = std::string (*)(const void* unit, std::uint32_t position);
-LENTO_API void set_source_resolver(SourceResolver resolver);
+void set_source_resolver(SourceResolver resolver);
 
 /// "train.py:41", or "" when the source is unknown. C++ files are shown by their last path component.
-LENTO_API std::string to_string(const Source& source);
+std::string to_string(const Source& source);
 
 /// Interned scope names: "model/layer1"; "" when 16,384 others were opened since. An open scope stays known.
-LENTO_API ScopeId intern_scope(ScopeId parent, std::string_view name);
-LENTO_API std::string scope_name(ScopeId scope);
+ScopeId intern_scope(ScopeId parent, std::string_view name);
+std::string scope_name(ScopeId scope);
 
 /// What the calling thread is doing on behalf of the user: the outermost op and the line that called it.
 struct CallContext {
@@ -54,7 +52,7 @@ struct CallContext {
   const void* operands = nullptr;
   ScopeId scope = 0;  // the innermost open lento.scope of this thread
 };
-LENTO_API CallContext& call_context();
+CallContext& call_context();
 /// The same, without a call: one instruction to reach it from inside the library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CallContext current_call;
 
@@ -85,6 +83,22 @@ class CallScope {
  private:
   CallContext& context_;
   bool owns_source_ = false;
+};
+
+/// While it lives, the user's own code runs inside of a call: what that code calls has an op and a line of its own.
+class UserCode {
+ public:
+  UserCode() : context_(call_context()), saved_(context_) {
+    context_ = {};
+    context_.scope = saved_.scope;
+  }
+  ~UserCode() { context_ = saved_; }
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  CallContext& context_;
+  CallContext saved_;
 };
 
 /// Sets the line for all calls made while it lives; used by front ends that know better than std::source_location.

@@ -4,7 +4,6 @@
 
 #include <lento/dtype.h>
 #include <lento/error.h>
-#include <lento/export.h>
 
 #include "base/buffer.h"
 #include "base/ref.h"
@@ -21,7 +20,7 @@ namespace lento {
 
 /// Why a value could not be computed. Shared by everything that depends on the failed op; its line is turned into text
 /// only when somebody reads one of those tensors.
-struct LENTO_API Failure {
+struct Failure {
   std::atomic<std::uint32_t> refs{1};
   ErrorKind kind = ErrorKind::backend;
   std::string message;  // "take_axis: index 9 is out of range …", without the line

@@ -1,5 +1,6 @@
 // The public functions that evaluate and read tensors (include/lento/eval.h and the reading half of tensor.h).
 #include <lento/eval.h>
+#include <lento/options_scope.h>
 #include <lento/print.h>
 #include <lento/tensor.h>
 
@@ -18,6 +19,7 @@
 #include "tensor/watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 namespace lento {
@@ -29,8 +31,23 @@ const CounterId kSteps = counter_id("step");
 const TimingId kUploadTime = timing_id("transfer.h2d");
 const TimingId kStepTime = timing_id("step");
 
+/// Whether an integer dtype can hold a number, without what is behind the point.
+bool holds(DType integer, const Scalar& number) {
+  if (number.is_bool()) return true;
+  if (number.is_integer()) {  // one that does not fit wraps around
+    std::uint64_t element = 0;
+    number.write(integer, &element);
+    return Scalar::read(integer, &element) == number;
+  }
+  const bool is_signed = is_signed_integer(integer);
+  const double end = std::ldexp(1.0, static_cast<int>(size_of(integer)) * 8 - (is_signed ? 1 : 0));
+  const double whole = std::trunc(number.to<double>());
+  return whole >= (is_signed ? -end : 0.0) && whole < end;
+}
+
 /// Checked before anything is allocated: a shape whose bytes do not fit into 63 bits is an error, not an overflow.
 std::size_t checked_bytes(DType dtype, const Shape& shape) {
+  require_dtype(dtype);
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   bool empty = false;
   for (const std::int64_t extent : shape) {
@@ -151,11 +168,6 @@ Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fil
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 
-void detail::fail_to_fill(const std::string& what, const std::source_location& site) {
-  const CallScope scope("tensor", site);
-  fail<ShapeError>("{}", what);
-}
-
 Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner, Device device,
                    std::source_location site) {
   const CallScope scope("from_memory", site);
@@ -210,8 +222,8 @@ Tensor to_device(const Tensor& x, Device device, std::source_location site) {
 
 // --- reading ---
 
-const void* Tensor::read(DType expected, const std::source_location& site) const {
-  const CallScope scope("data", site);
+const void* Tensor::read(DType expected, std::string_view caller, const std::source_location& site) const {
+  const CallScope scope(caller, site);
   if (dtype() != expected) fail<DTypeError>("the elements are {}, not {}", dtype(), expected);
   return read_value(state_of(*this));
 }
@@ -227,11 +239,25 @@ Scalar Tensor::item_scalar(std::source_location site) const {
   return Scalar::read(dtype(), read_value(state_of(*this)));
 }
 
+Scalar Tensor::item_real(const std::source_location& site) const {
+  const CallScope scope("item", site);
+  if (is_complex(dtype()))
+    fail<DTypeError>("a {} number has two parts: read it as std::complex, or use real(x)", dtype());
+  return item_scalar(site);
+}
+
+Scalar Tensor::item_that_fits(DType integer, const std::source_location& site) const {
+  const CallScope scope("item", site);
+  const Scalar number = item_real(site);
+  if (!holds(integer, number)) fail<OverflowError>("{} does not fit into {}", number, integer);
+  return number;
+}
+
 std::string Tensor::to_string(std::source_location site) const {
   const CallScope scope("to_string", site);
   // Where syncs are errors, looking at a tensor in a log or a debugger must not be one.
   if (sync_mode() == SyncMode::error && is_pending()) return "<pending>";
-  return format_array(read_value(state_of(*this)), dtype(), shape(), PrintOptions{});
+  return array_str(read_value(state_of(*this)), dtype(), shape(), get_printoptions());
 }
 
 std::ostream& operator<<(std::ostream& out, const Printed& x) { return out << x.tensor().to_string(x.site()); }
@@ -265,6 +291,11 @@ void set_options(const Options& options, std::source_location site) {
   set_sync_mode(options.sync, options.sync_wait);
   set_switches(chosen);
 }
+
+OptionsScope::OptionsScope(const Options& changed, std::source_location site) : before_(options()) {
+  set_options(changed, site);
+}
+OptionsScope::~OptionsScope() { set_options(before_); }
 
 Scope::Scope(std::string_view name) : outer_(call_context().scope) {
   call_context().scope = intern_scope(outer_, name);

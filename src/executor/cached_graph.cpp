@@ -120,7 +120,7 @@ Tensor hold(const PendingGraph& trace, std::size_t input) {
 
 }  // namespace
 
-struct Captured::State {
+struct [[gnu::visibility("hidden")]] Captured::State {
   Graph graph;
   Device device;
   std::uint64_t key = 0;

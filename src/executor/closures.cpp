@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/interrupt.h"
 #include "base/process_end.h"
+#include "base/source.h"
 #include "base/timings.h"
 #include "executor/workers.h"
 
@@ -55,6 +56,7 @@ class Call {
   }
 
  private:
+  UserCode user_code_;
   TimedSection timed_{kClosureTime};
 };
 
@@ -276,12 +278,19 @@ std::size_t max_async_closures() {
   return limit;
 }
 
-void add_step_closure(StepClosure f, std::vector<Tensor> args, bool run_async, Device device) {
-  if (!f) fail<ValueError>("add_step_closure: the function is empty");
+void detail::fail_closure_takes_others(std::size_t count, const std::source_location& site) {
+  const CallScope scope("add_step_closure", site);
+  fail<ValueError>("the function cannot be called with {} tensor{}", count, count == 1 ? "" : "s");
+}
+
+void add_step_closure(StepClosure f, std::vector<Tensor> args, bool run_async, Device device,
+                      std::source_location site) {
+  const CallScope scope("add_step_closure", site);
+  if (!f) fail<ValueError>("the function is empty");
   for (std::size_t i = 0; i < args.size(); ++i) {
     // Refused here: a step that cannot compute the argument of a closure keeps it, and so would every later one.
     if (!args[i].defined()) {
-      fail<ValueError>("add_step_closure: argument {} is an empty tensor handle, default-constructed or moved from", i);
+      fail<ValueError>("argument {} is an empty tensor handle, default-constructed or moved from", i);
     }
   }
   DeviceClosures& closures = closures_of(device.id());

@@ -29,20 +29,20 @@ inline constexpr const char* kClosureRefused = "Cannot run asynchronous closure 
 
 /// Called by an asynchronous closure that is about to throw and must give up a lock before it can, as Python closures
 /// the GIL: from here on submitters wait until it has thrown, and raise. Does nothing in other threads.
-LENTO_API void closure_is_failing();
+void closure_is_failing();
 
 /// Failures of asynchronous closures that nobody has heard of, which are forgotten with this: for the end of a program,
 /// since there is no next one to hand over a closure.
-LENTO_API std::vector<std::exception_ptr> take_closure_failures();
+std::vector<std::exception_ptr> take_closure_failures();
 
 /// The end of the process does not wait for asynchronous closures. For a front end that has waited as long as it wants,
 /// and whose closures may never return.
-LENTO_API void abandon_closures();
+void abandon_closures();
 
 /// How long a worker waits for work before it ends; 3 seconds unless a test is in a hurry.
-LENTO_API void set_closure_idle_time(std::chrono::milliseconds time);
+void set_closure_idle_time(std::chrono::milliseconds time);
 /// Workers that exist at the moment, of all devices.
-LENTO_API std::size_t closure_workers();
+std::size_t closure_workers();
 
 /// True while the calling thread runs a closure: its reads are not surprises.
 bool inside_closure();

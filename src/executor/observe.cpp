@@ -91,7 +91,11 @@ MemoryUse memory(Device device) {
   return {account.in_use(), account.cached.load(), account.peak.load(), account.limit.load()};
 }
 void reset_peak_memory(Device device) { memory_account(device.id()).reset_peak(); }
-void set_memory_limit(std::size_t bytes, Device device) { memory_account(device.id()).limit.store(bytes); }
+void set_memory_limit(std::int64_t bytes, Device device, std::source_location site) {
+  const CallScope scope("set_memory_limit", site);
+  if (bytes < 0) fail<ValueError>("{} bytes are less than none; 0 takes the limit away", bytes);
+  memory_account(device.id()).limit.store(static_cast<std::size_t>(bytes));
+}
 
 std::vector<LiveTensor> live_tensors() {
   struct Found {

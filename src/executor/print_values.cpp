@@ -129,7 +129,7 @@ class RealColumn {
   /// Whether plain notation would be too long or lose digits. Compared in the numbers' own type, as NumPy does.
   bool needs_exponent() const {
     if (largest_ >= scientific_from(dtype_, 1e8)) return true;
-    if (options_.suppress_small) return false;
+    if (options_.suppress) return false;
     const auto decide = [&]<class T>() {
       const auto in_type = [](double value) { return static_cast<double>(static_cast<float>(T(value))); };
       return smallest_ < in_type(0.0001) || in_type(largest_ / smallest_) > in_type(1000.0);
@@ -259,7 +259,7 @@ class RowWriter {
       : column_(column),
         separator_(options.separator),
         indent_(static_cast<std::size_t>(options.prefix_width) + rank, ' '),
-        width_(options.line_width - options.suffix_width - static_cast<std::int64_t>(rank - 1) -
+        width_(options.linewidth - options.suffix_width - static_cast<std::int64_t>(rank - 1) -
                static_cast<std::int64_t>(std::max<std::size_t>(without_trailing_spaces(separator_).size(), 1))) {}
 
   void write(std::string& out, std::int64_t offset, std::int64_t length, std::int64_t shown_edge) {
@@ -313,7 +313,7 @@ std::string format_array(const void* data, DType dtype, const Shape& shape, cons
     return column.text(0);
   }
 
-  const std::int64_t edge = std::max<std::int64_t>(options.edge_items, 1);
+  const std::int64_t edge = std::max<std::int64_t>(options.edgeitems, 1);
   const std::size_t rank = shape.size();
   const Rows rows{shape, count > options.threshold, edge};
   const bool short_rows = rows.skips(rank - 1);
@@ -376,7 +376,7 @@ std::string array_repr(const void* data, DType dtype, const Shape& shape, const 
   if (extras.empty()) return out + ")";
   out += ",";
   const std::size_t last_line = out.size() - (out.rfind('\n') + 1);
-  const bool wraps = last_line + extras.size() + 2 > static_cast<std::size_t>(std::max(options.line_width, 0));
+  const bool wraps = last_line + extras.size() + 2 > static_cast<std::size_t>(std::max(options.linewidth, 0));
   out += wraps ? "\n" + std::string(kPrefix.size(), ' ') : " ";
   return out + extras + ")";
 }

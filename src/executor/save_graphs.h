@@ -3,8 +3,6 @@
 // graph as LTC_SAVE_TENSORS_FMT says, text, dot or backend.
 #pragma once
 
-#include <lento/export.h>
-
 #include "executor/plan.h"
 #include "ir/graph.h"
 
@@ -23,6 +21,6 @@ void save_graph(const SavedGraph& saved);
 
 /// How a front end writes the calling thread's stack, innermost frame first: a line "  function (file:line)" per frame.
 using StackWriter = std::string (*)();
-LENTO_API void set_stack_writer(StackWriter writer);
+void set_stack_writer(StackWriter writer);
 
 }  // namespace lento

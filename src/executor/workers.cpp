@@ -1,13 +1,14 @@
 #include "executor/workers.h"
 
+#include "base/fail.h"
 #include "base/process_end.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -105,6 +106,21 @@ std::atomic<std::thread::id> ending_thread{};
 
 bool must_stop() { return ending.load() && ending_thread.load() != std::this_thread::get_id(); }
 
+// Long enough for what other libraries do at the end: an exception in a thread that nobody joins ends the process.
+std::atomic<std::chrono::milliseconds> end_of_process{std::chrono::seconds(10)};
+
+/// Stops a thread where it stands. One that nobody waits for goes with the process, and must not end it with an
+/// exception that it does not expect; one that is waited for gets one after all.
+void stay_stopped() {
+  const auto late = std::chrono::steady_clock::now() + end_of_process.load();
+  while (must_stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (std::chrono::steady_clock::now() >= late) {
+      fail<BackendError>("the process is ending: threads that use Lento have to be joined before main returns");
+    }
+  }
+}
+
 Pools*& current_pools() {
   static Pools* pools = [] {
     at_process_end(EndStage::workers, [] {
@@ -142,12 +158,14 @@ NoForkNow::NoForkNow() {
     launching.fetch_add(1);
     if (forking == 0 && !must_stop()) return;
     launching.fetch_sub(1);
-    while (must_stop()) ::pause();
+    stay_stopped();
     while (forking != 0) std::this_thread::yield();
   }
 }
 
 NoForkNow::~NoForkNow() { launching.fetch_sub(1); }
+
+void set_end_of_process(std::chrono::milliseconds limit) { end_of_process = limit; }
 
 void prepare_workers() { (void)current_pools(); }
 

@@ -2,6 +2,7 @@
 // child gets new ones.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 namespace lento {
@@ -21,10 +22,15 @@ void submit(Workers pool, std::function<void()> task) noexcept;
 /// which has neither the thread nor the task. Taken before any lock, and not twice by a thread.
 class NoForkNow {
  public:
+  /// Throws BackendError in a thread that still wants it `set_end_of_process` after the process began to end.
   NoForkNow();
   ~NoForkNow();
   NoForkNow(const NoForkNow&) = delete;
   NoForkNow& operator=(const NoForkNow&) = delete;
 };
+
+/// How long threads other than the one that ends the process are stopped before they get an exception: 10 seconds. The
+/// process is gone long before, unless something that is destroyed at its end waits for the thread. For tests.
+void set_end_of_process(std::chrono::milliseconds limit);
 
 }  // namespace lento

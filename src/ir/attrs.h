@@ -2,8 +2,6 @@
 // The generated ir/attrs_<family>.gen.h give each op a struct with named members on top of this.
 #pragma once
 
-#include <lento/export.h>
-
 #include <cstdint>
 #include <span>
 
@@ -11,7 +9,7 @@ namespace lento {
 
 enum class AttrsId : std::uint32_t {};  // AttrsId{} is "no attributes"
 
-LENTO_API AttrsId intern_attrs(std::span<const std::int64_t> values);
-LENTO_API std::span<const std::int64_t> attrs_of(AttrsId id);
+AttrsId intern_attrs(std::span<const std::int64_t> values);
+std::span<const std::int64_t> attrs_of(AttrsId id);
 
 }  // namespace lento

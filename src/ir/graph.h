@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lento/dtype.h>
-#include <lento/export.h>
 
 #include "base/source.h"
 #include "ir/record.h"
@@ -23,7 +22,7 @@ struct GraphInput {
   friend bool operator==(const GraphInput&, const GraphInput&) = default;
 };
 
-class LENTO_API Graph {
+class Graph {
  public:
   // Operands of a record refer to `nodes` (record), `inputs` (leaf) and `scalars` (scalar).
   std::vector<Record> nodes;
@@ -58,13 +57,13 @@ inline std::size_t byte_size(const GraphInput& input) { return byte_size(input.d
 
 /// Checks every rule of the form: operands come earlier, arities and kinds fit the op, re-inferred dtypes and shapes
 /// equal the recorded ones, results follow their op, outputs exist. Throws BackendError naming node and rule.
-LENTO_API void verify(const Graph& graph);
+void verify(const Graph& graph);
 
 enum class GraphFormat : std::uint8_t { text, dot, json };
 
 /// text: one node a line, stable numbering, types, source; dot: Graphviz; json: one object, documented in docs/ir.md.
-LENTO_API std::string to_string(const Graph& graph, GraphFormat format = GraphFormat::text);
+std::string to_string(const Graph& graph, GraphFormat format = GraphFormat::text);
 /// Reads the text form back. Throws ValueError with line and column. parse_graph(to_string(g)) prints the same text.
-LENTO_API Graph parse_graph(std::string_view text);
+Graph parse_graph(std::string_view text);
 
 }  // namespace lento

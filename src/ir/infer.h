@@ -2,8 +2,6 @@
 // generated headers, one per family (ir/infer_reduction.gen.h), and written by hand in ir/infer_<family>.cpp.
 #pragma once
 
-#include <lento/export.h>
-
 #include "ir/attrs.h"
 #include "ir/op_number.h"
 #include "ir/shape_table.h"
@@ -15,6 +13,6 @@ namespace lento {
 /// Infers the results of a record from its tensor operands (numbers are left out), for the verifier. `results` has one
 /// element for each result and comes in as recorded: an elementwise op without any tensor keeps its dtype from there.
 /// Returns the attributes as they are recorded: axes counted from the front, no lengths left to be computed.
-LENTO_API AttrsId infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);
+AttrsId infer_node(Op op, std::span<const Meta> operands, AttrsId id, std::span<Meta> results);
 
 }  // namespace lento

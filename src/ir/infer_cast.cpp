@@ -7,6 +7,7 @@
 namespace lento {
 
 Meta infer_astype(const Meta& x, AstypeAttrs& attrs) {
+  require_dtype(attrs.dtype);
   if (is_complex(x.dtype) && !is_complex(attrs.dtype) && !is_bool(attrs.dtype)) {
     fail<DTypeError>("{} cannot be converted to {}: take its real or imag part", type_text(x), attrs.dtype);
   }
@@ -14,6 +15,7 @@ Meta infer_astype(const Meta& x, AstypeAttrs& attrs) {
 }
 
 Meta infer_bitcast(const Meta& x, BitcastAttrs& attrs) {
+  require_dtype(attrs.dtype);
   if (size_of(x.dtype) != size_of(attrs.dtype)) {
     fail<DTypeError>("the bits of {} cannot be read as {}: an element has {} bytes, not {}", type_text(x), attrs.dtype,
                      size_of(x.dtype), size_of(attrs.dtype));

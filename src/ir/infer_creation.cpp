@@ -7,6 +7,7 @@
 namespace lento {
 
 Meta infer_full(FullAttrs& attrs) {
+  require_dtype(attrs.dtype);
   for (const std::int64_t extent : attrs.shape) {
     if (extent < 0) fail<ValueError>("negative length {} in shape {}", extent, attrs.shape);
   }
@@ -14,6 +15,7 @@ Meta infer_full(FullAttrs& attrs) {
 }
 
 Meta infer_iota(IotaAttrs& attrs) {
+  require_dtype(attrs.dtype);
   if (attrs.size < 0) fail<ValueError>("the number of elements is negative: {}", attrs.size);
   if (is_bool(attrs.dtype)) fail<DTypeError>("a sequence of numbers cannot be bool");
   return {attrs.dtype, Shape{attrs.size}};

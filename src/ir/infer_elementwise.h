@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lento/dtype.h>
-#include <lento/export.h>
 
 #include "ir/shape_table.h"
 
@@ -53,11 +52,11 @@ inline DType result_dtype(const ElementwiseRule& rule, DType compute) {
 }
 
 /// The shape all of these broadcast to; throws ShapeError naming the axis that does not fit.
-LENTO_API Shape broadcast_shapes(std::span<const Shape* const> shapes);
+Shape broadcast_shapes(std::span<const Shape* const> shapes);
 
 /// The result of an elementwise op whose operands already have their common dtype; numbers are left out. `scalar_dtype`
 /// is that dtype when every operand is a number. Throws when dtypes differ or are not allowed.
-LENTO_API Meta infer_elementwise(const ElementwiseRule& rule, std::span<const Meta> operands,
-                                 std::optional<DType> scalar_dtype = {});
+Meta infer_elementwise(const ElementwiseRule& rule, std::span<const Meta> operands,
+                       std::optional<DType> scalar_dtype = {});
 
 }  // namespace lento

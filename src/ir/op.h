@@ -3,8 +3,6 @@
 // while the program runs.
 #pragma once
 
-#include <lento/export.h>
-
 #include "ir/attrs.h"
 #include "ir/op_number.h"
 #include "ir/shape_table.h"
@@ -65,26 +63,26 @@ struct OpInfo {
 };
 
 /// The descriptor of an op. `op` must be one: see is_op.
-LENTO_API const OpInfo& info(Op op);
+const OpInfo& info(Op op);
 
 /// True when this number is an op's.
-LENTO_API bool is_op(Op op);
+bool is_op(Op op);
 
 /// Every op there is now, in the order of their numbers; op::leaf and op::result are the first two.
-LENTO_API std::vector<Op> all_ops();
+std::vector<Op> all_ops();
 
 /// The op of this name, or nothing.
-LENTO_API std::optional<Op> find_op(std::string_view name);
+std::optional<Op> find_op(std::string_view name);
 
 /// Adds an op that the catalogue does not have and returns its number. What `op` refers to must live as long as the
 /// process. Throws ValueError when the name is taken, when there is neither a rule nor a way to infer its results, or
 /// when there is no number left. Safe while other threads record and compile.
-LENTO_API Op add_op(const OpInfo& op);
+Op add_op(const OpInfo& op);
 
 /// Ops whose result is their first operand with some elements replaced: they may happen in its memory.
-LENTO_API bool updates_first_operand(Op op);
+bool updates_first_operand(Op op);
 
 /// The name of a family: "index_map".
-LENTO_API std::string_view name(Family family);
+std::string_view name(Family family);
 
 }  // namespace lento

@@ -2,8 +2,6 @@
 // is checked, and nothing behind it has to be.
 #pragma once
 
-#include <lento/export.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,10 +14,10 @@ inline constexpr std::int64_t kMostElements = std::int64_t{1} << 57;
 
 /// What keeps this from being the shape of a tensor; empty when nothing does. An empty tensor has strides too, so that
 /// its other lengths count.
-LENTO_API std::string broken_shape_rule(std::span<const std::int64_t> shape);
+std::string broken_shape_rule(std::span<const std::int64_t> shape);
 
 /// The number of elements of a tensor of this shape. Throws ShapeError when no tensor can have it: for composites that
 /// multiply lengths before they record anything.
-LENTO_API std::int64_t counted(std::span<const std::int64_t> shape);
+std::int64_t counted(std::span<const std::int64_t> shape);
 
 }  // namespace lento

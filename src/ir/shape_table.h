@@ -2,7 +2,6 @@
 #pragma once
 
 #include <lento/dtype.h>
-#include <lento/export.h>
 #include <lento/ints.h>
 
 #include <cstdint>
@@ -12,8 +11,8 @@ namespace lento {
 
 enum class ShapeId : std::uint32_t {};  // ShapeId{} is ()
 
-LENTO_API ShapeId intern_shape(std::span<const std::int64_t> shape);
-LENTO_API const Shape& shape_of(ShapeId id);
+ShapeId intern_shape(std::span<const std::int64_t> shape);
+const Shape& shape_of(ShapeId id);
 
 /// What is known of a value before it is computed.
 struct Meta {

@@ -1,5 +1,5 @@
 // Activation functions that are more than one expression, or that compute half types in float32 (ops/activations.yaml).
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/activations.calls.gen.h"

@@ -1,11 +1,12 @@
 // Attention and dropout (ops/attention.yaml).
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/attention.calls.gen.h"
 #include "ops/neural_common.h"
 #include "ops/random_common.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -121,6 +122,48 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   Tensor weights = softmax_of_seen(scores);
   if (dropout_p.to<double>() > 0) weights = drop(weights, weights.shape(), dropout_p, true, generator);
   return cast(prim::matrix_multiply(weights, v), query.dtype());
+}
+
+Tensor multi_head_attention(const Tensor& query, const std::optional<Tensor>& key, const std::optional<Tensor>& value,
+                            std::int64_t num_heads, const Tensor& in_proj_weight,
+                            const std::optional<Tensor>& in_proj_bias, const std::optional<Tensor>& attn_mask,
+                            const Scalar& dropout_p, bool is_causal, Generator* generator) {
+  const auto check_matrix = [](const Tensor& x, const char* what, std::size_t rank) {
+    if (x.shape().size() != rank) fail<ShapeError>("{} must have {} axes, got shape {}", what, rank, x.shape());
+  };
+  check_matrix(query, "query", 3);
+  if (key) check_matrix(*key, "key", 3);
+  if (value) check_matrix(*value, "value", 3);
+  check_matrix(in_proj_weight, "in_proj_weight", 2);
+  const std::int64_t size = in_proj_weight.shape()[1];
+  if (in_proj_weight.shape()[0] != 3 * size) {
+    fail<ShapeError>("in_proj_weight has {} rows and not three times its {} columns", in_proj_weight.shape()[0], size);
+  }
+  if (num_heads < 1 || size % num_heads != 0) {
+    fail<ValueError>("{} features in {} heads do not come out even", size, num_heads);
+  }
+  const auto split = [&](const Tensor& x) {
+    const Shape& shape = x.shape();
+    return prim::permute_dims(reshaped(x, Shape{shape[0], shape[1], num_heads, size / num_heads}), Ints{0, 2, 1, 3});
+  };
+  std::array<Tensor, 3> parts;
+  if (!key && !value) {
+    const Tensor whole = nn::linear(query, in_proj_weight, in_proj_bias);
+    for (std::int64_t i = 0; i < 3; ++i) parts[static_cast<std::size_t>(i)] = whole.slice(2, i * size, (i + 1) * size);
+  } else {
+    const Tensor& other = key ? *key : query;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const auto rows = [&](const Tensor& x) { return x.slice(0, i * size, (i + 1) * size); };
+      parts[static_cast<std::size_t>(i)] =
+          nn::linear(i == 0            ? query
+                     : i == 2 && value ? *value
+                                       : other,
+                     rows(in_proj_weight), in_proj_bias ? std::optional(rows(*in_proj_bias)) : std::nullopt);
+    }
+  }
+  const Tensor heads = nn::scaled_dot_product_attention(split(parts[0]), split(parts[1]), split(parts[2]), attn_mask,
+                                                        dropout_p, is_causal, std::nullopt, false, generator);
+  return reshaped(prim::permute_dims(heads, Ints{0, 2, 1, 3}), Shape{query.shape()[0], query.shape()[1], size});
 }
 
 Tensor dropout(const Tensor& x, const Scalar& p, bool training, Generator* generator) {

@@ -2,7 +2,7 @@
 #include "ops/cofactors.h"
 #include "ops/cofactors.calls.gen.h"
 
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "ops/compose.h"
 

@@ -111,12 +111,24 @@ Tensor as_tensor_like(const Operand& operand, const Tensor& like) {
   return number_tensor(operand.scalar(), dtype, like.device());
 }
 
+Tensor as_tensor_beside(const Operand& operand, const Operand& other) {
+  if (other.is_tensor() || operand.is_tensor())
+    return as_tensor_like(operand, other.is_tensor() ? other.tensor() : operand.tensor());
+  return number_tensor(operand.scalar(), dtype_of_number(operand.scalar()), Device());
+}
+
 void require_storable(DType from, DType to) {
-  if (kind_rank(from) > kind_rank(to))
-    fail<DTypeError>("a value of dtype {} cannot be stored in a tensor of dtype {}", from, to);
+  if (kind_rank(from) <= kind_rank(to)) return;
+  fail<DTypeError>("a value of dtype {} cannot be stored in a tensor of dtype {}{}", from, to,
+                   is_bool(to) ? "; compare it first, as in value != 0" : "");
 }
 
 Tensor stored_as(const Operand& value, const Tensor& x) {
+  // 0 and 1 are what programs write for false and true.
+  if (is_bool(x.dtype()) && !value.is_tensor() && value.scalar().kind() == Scalar::Kind::int_) {
+    const auto number = value.scalar().to<std::int64_t>();
+    if (number == 0 || number == 1) return number_tensor(number == 1, DType::bool_, x.device());
+  }
   require_storable(value.is_tensor() ? value.tensor().dtype() : dtype_of_number(value.scalar()), x.dtype());
   return as_tensor(value, x.dtype(), x.device());
 }

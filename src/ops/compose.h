@@ -56,6 +56,8 @@ DType dtype_of_number(const Scalar& number);
 Tensor as_tensor(const Operand& operand, DType dtype, Device device);
 /// An operand as a tensor of its own dtype; numbers take the one of `like` as by clause T3.
 Tensor as_tensor_like(const Operand& operand, const Tensor& like);
+/// The same beside an operand that may be a number too: then it has its default dtype, on the default device.
+Tensor as_tensor_beside(const Operand& operand, const Operand& other);
 /// Throws DTypeError when a value of dtype `from` cannot be stored in a tensor of dtype `to` (a float in integers).
 void require_storable(DType from, DType to);
 /// A value to be stored in `x`: converted to its dtype if the kind fits.

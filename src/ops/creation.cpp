@@ -274,6 +274,31 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& arrays, std::string_view
   return result;
 }
 
+Tensor indices(const Ints& dimensions, std::optional<DType> dtype, std::optional<Device> device) {
+  const auto rank = static_cast<std::int64_t>(dimensions.size());
+  for (const std::int64_t extent : dimensions) require_lengths({extent});
+  const Shape shape(dimensions);
+  const DType made = dtype.value_or(kDefaultInt);
+  if (rank == 0) return number_tensor(0, made, device_or(device), Shape{0});
+  std::vector<Tensor> grids;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const Tensor positions = counting(shape[static_cast<std::size_t>(i)], device_or(device), made);
+    grids.push_back(broadcast(along(positions, i, rank), shape));
+  }
+  return lento::stack(grids, 0);
+}
+
+std::vector<Tensor> ix_(const std::vector<Tensor>& arrays) {
+  const auto rank = static_cast<std::int64_t>(arrays.size());
+  std::vector<Tensor> result;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const Tensor& x = arrays[static_cast<std::size_t>(i)];
+    if (x.rank() != 1) fail<ShapeError>("tensor {} must be a vector, got {}", i, types_of(arrays));
+    result.push_back(along(is_bool(x.dtype()) ? lento::flatnonzero(x) : x, i, rank));
+  }
+  return result;
+}
+
 Tensor diag(const Tensor& x, std::int64_t k) {
   if (x.rank() == 1) return embedded(x, k);
   if (x.rank() != 2) fail<ShapeError>("{} is neither a vector nor a matrix", type_of(x));

@@ -42,6 +42,85 @@ Tensor refused_unless(const Tensor& valid, const Tensor& vector, Refused reason)
   return prim::take_axis(vector, index, 0);
 }
 
+/// The ends of a range of bins.
+struct Ends {
+  Scalar first, last;
+};
+
+/// Edges that somebody gave, in a dtype that holds the values too.
+Tensor checked_edges(const Tensor& given, const Tensor& values) {
+  const Tensor edges = converted(given, promote(values.dtype(), given.dtype()));
+  if (edges.size() < 2) fail<ValueError>("{} edges make no bin", edges.size());
+  const std::int64_t inner = edges.size() - 1;
+  const Tensor falls = greater(sliced(edges, 0, 0, inner), sliced(edges, 0, 1, inner));
+  return refused_unless(logical_not(any(falls)), edges, Refused::histogram_edges);
+}
+
+/// The edges of `count` bins of one width between the ends, or the smallest and largest of the values.
+Tensor even_edges(const Tensor& values, std::int64_t count, const std::optional<Ends>& range) {
+  const Device device = values.device();
+  if (count < 1) fail<ValueError>("there must be at least one bin, got {}", count);
+  Tensor low, high;
+  if (range) {
+    const double first = range->first.to<double>();
+    const double end = range->last.to<double>();
+    if (!std::isfinite(end - first) || first > end) {
+      fail<ValueError>("a range has a finite length, and its first end is not above the second, got {} and {}",
+                       range->first, range->last);
+    }
+    low = number_tensor(first, DType::float64, device);
+    high = number_tensor(end, DType::float64, device);
+  } else if (values.size() == 0) {
+    low = number_tensor(0.0, DType::float64, device);
+    high = number_tensor(1.0, DType::float64, device);
+  } else {
+    const Tensor ends = converted(
+        prim::concatenate({prim::reduce_min(values, Ints{0}, true), prim::reduce_max(values, Ints{0}, true)}, 0),
+        DType::float64);
+    const Tensor checked =
+        refused_unless(isfinite(subtract(picked(ends, 0, 1), picked(ends, 0, 0))), ends, Refused::histogram_range);
+    low = picked(checked, 0, 0);
+    high = picked(checked, 0, 1);
+  }
+  const Tensor same = equal(low, high);
+  low = where(same, subtract(low, 0.5), low);
+  high = where(same, add(high, 0.5), high);
+  const Tensor step = divide(subtract(high, low), static_cast<double>(count));
+  const Tensor position = counting(count + 1, device, DType::float64);
+  // The last edge is exact, so that the largest element is inside.
+  return converted(where(equal(position, static_cast<double>(count)), high, add(low, multiply(position, step))),
+                   values.dtype());
+}
+
+/// The bin that each value falls into; what lies outside is in one bin more.
+Tensor bin_of(const Tensor& values, const Tensor& edges) {
+  const std::int64_t count = edges.size() - 1;
+  const Tensor compared = converted(values, edges.dtype());
+  const Tensor bin = subtract(prim::search_sorted(edges, compared, true), 1);
+  const Tensor last = picked(edges, 0, count);
+  const Tensor inside = bitwise_and(greater_equal(compared, picked(edges, 0, 0)), less_equal(compared, last));
+  return where(inside, where(equal(compared, last), count - 1, bin), count);
+}
+
+/// What each value of `x` adds to its bin.
+Tensor amounts_of(const Tensor& x, const std::optional<Tensor>& weights) {
+  if (!weights) return number_tensor(1, DType::int64, x.device(), Shape{x.size()});
+  if (weights->shape() != x.shape())
+    fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
+  return converted(flat(*weights), sum_dtype(weights->dtype()));
+}
+
+/// The amounts summed by bin, with one bin more for what lies outside.
+Tensor amounts_at(const Tensor& bin, std::int64_t count, const Tensor& amounts) {
+  const Tensor none = number_tensor(0, amounts.dtype(), amounts.device(), Shape{count + 1});
+  return prim::scatter_nd(none, amounts, {bin}, "add");
+}
+
+Tensor widths_of(const Tensor& edges) {
+  const std::int64_t count = edges.size() - 1;
+  return subtract(sliced(edges, 0, 1, count), sliced(edges, 0, 0, count));
+}
+
 /// Throws ValueError unless the quantiles are in range. Of a tensor only a value that is there already is looked at:
 /// nothing is computed for it, and a value to come is refused when it comes.
 void check_quantiles(const Operand& q, double most) {
@@ -157,77 +236,59 @@ Tensor percentile(const Tensor& x, const Operand& q, const std::optional<Ints>& 
 HistogramResult histogram(const Tensor& x, const Operand& bins, const std::optional<std::vector<Scalar>>& range,
                           const std::optional<Tensor>& weights, bool density) {
   const Tensor values = flat(to_float(x));
-  const Device device = x.device();
-  const DType dtype = values.dtype();
   Tensor edges;
   if (bins.is_tensor() && bins.tensor().rank() == 1) {
-    edges = converted(bins.tensor(), promote(dtype, bins.tensor().dtype()));
-    if (edges.size() < 2) fail<ValueError>("{} edges make no bin", edges.size());
-    const std::int64_t inner = edges.size() - 1;
-    const Tensor falls = greater(sliced(edges, 0, 0, inner), sliced(edges, 0, 1, inner));
-    edges = refused_unless(logical_not(any(falls)), edges, Refused::histogram_edges);
+    edges = checked_edges(bins.tensor(), values);
   } else {
     if (bins.is_tensor() || !bins.scalar().is_integer())
       fail<ValueError>("bins must be an integer or a vector of edges");
-    const auto count = bins.scalar().to<std::int64_t>();
-    if (count < 1) fail<ValueError>("there must be at least one bin, got {}", count);
-    Tensor low, high;
-    if (range) {
-      if (range->size() != 2) fail<ValueError>("a range has two ends, got {}", range->size());
-      const double first = (*range)[0].to<double>();
-      const double end = (*range)[1].to<double>();
-      if (!std::isfinite(end - first) || first > end) {
-        fail<ValueError>("a range has a finite length, and its first end is not above the second, got {} and {}",
-                         (*range)[0], (*range)[1]);
-      }
-      low = number_tensor(first, DType::float64, device);
-      high = number_tensor(end, DType::float64, device);
-    } else if (values.size() == 0) {
-      low = number_tensor(0.0, DType::float64, device);
-      high = number_tensor(1.0, DType::float64, device);
-    } else {
-      const Tensor ends = converted(
-          prim::concatenate({prim::reduce_min(values, Ints{0}, true), prim::reduce_max(values, Ints{0}, true)}, 0),
-          DType::float64);
-      const Tensor checked =
-          refused_unless(isfinite(subtract(picked(ends, 0, 1), picked(ends, 0, 0))), ends, Refused::histogram_range);
-      low = picked(checked, 0, 0);
-      high = picked(checked, 0, 1);
-    }
-    const Tensor same = equal(low, high);
-    low = where(same, subtract(low, 0.5), low);
-    high = where(same, add(high, 0.5), high);
-    const Tensor step = divide(subtract(high, low), static_cast<double>(count));
-    const Tensor position = counting(count + 1, device, DType::float64);
-    // The last edge is exact, so that the largest element is inside.
-    edges =
-        converted(where(equal(position, static_cast<double>(count)), high, add(low, multiply(position, step))), dtype);
+    if (range && range->size() != 2) fail<ValueError>("a range has two ends, got {}", range->size());
+    std::optional<Ends> ends;
+    if (range) ends = Ends{(*range)[0], (*range)[1]};
+    edges = even_edges(values, bins.scalar().to<std::int64_t>(), ends);
   }
   const std::int64_t count = edges.size() - 1;
-  const Tensor compared = converted(values, edges.dtype());
-  const Tensor bin = subtract(prim::search_sorted(edges, compared, true), 1);
-  const Tensor last = picked(edges, 0, count);
-  const Tensor at_end = equal(compared, last);
-  const Tensor inside = bitwise_and(greater_equal(compared, picked(edges, 0, 0)), less_equal(compared, last));
-  // What lies outside is counted in an additional bin that is cut off.
-  const Tensor target = where(inside, where(at_end, count - 1, bin), count);
-  Tensor amounts;
-  if (weights) {
-    if (weights->shape() != x.shape())
-      fail<ShapeError>("the weights {} must have the shape of {}", type_of(*weights), type_of(x));
-    amounts = converted(flat(*weights), sum_dtype(weights->dtype()));
-  } else {
-    amounts = number_tensor(1, DType::int64, device, values.shape());
-  }
-  const Tensor counts =
-      prim::scatter_nd(number_tensor(0, amounts.dtype(), device, Shape{count + 1}), amounts, {target}, "add");
-  Tensor hist = sliced(counts, 0, 0, count);
+  Tensor hist = sliced(amounts_at(bin_of(values, edges), count, amounts_of(x, weights)), 0, 0, count);
   if (density) {
     const Tensor amount = to_float(hist);
-    const Tensor widths = subtract(sliced(edges, 0, 1, count), sliced(edges, 0, 0, count));
-    hist = divide(divide(amount, widths), sum_over(amount, Ints{0}));
+    hist = divide(divide(amount, widths_of(edges)), sum_over(amount, Ints{0}));
   }
   return {hist, edges};
+}
+
+Histogram2dResult histogram2d(const Tensor& x, const Tensor& y, const Ints& bins,
+                              const std::optional<std::vector<Scalar>>& range, bool density,
+                              const std::optional<Tensor>& weights, const std::optional<std::vector<Tensor>>& edges) {
+  if (x.shape() != y.shape()) fail<ShapeError>("{} and {} must have one shape", type_of(x), type_of(y));
+  if (bins.empty() || bins.size() > 2) fail<ValueError>("bins has one number or two, got {}", bins.size());
+  if (range && range->size() != 4) fail<ValueError>("the range has two ends for each axis, got {}", range->size());
+  if (edges && edges->size() != 2) fail<ValueError>("edges has a vector for each axis, got {}", edges->size());
+  const auto edges_along = [&](const Tensor& values, std::size_t axis) {
+    if (edges) {
+      if ((*edges)[axis].rank() != 1) fail<ShapeError>("the edges {} are no vector", type_of((*edges)[axis]));
+      return checked_edges((*edges)[axis], values);
+    }
+    std::optional<Ends> ends;
+    if (range) ends = Ends{(*range)[2 * axis], (*range)[2 * axis + 1]};
+    return even_edges(values, bins[bins.size() == 1 ? 0 : axis], ends);
+  };
+  const Tensor across = flat(to_float(x));
+  const Tensor down = flat(to_float(y));
+  const Tensor x_edges = edges_along(across, 0);
+  const Tensor y_edges = edges_along(down, 1);
+  const std::int64_t rows = x_edges.size() - 1;
+  const std::int64_t columns = y_edges.size() - 1;
+  const Tensor row = bin_of(across, x_edges);
+  const Tensor column = bin_of(down, y_edges);
+  const Tensor inside = bitwise_and(less(row, rows), less(column, columns));
+  const Tensor target = where(inside, add(multiply(row, columns), column), rows * columns);
+  const Tensor counts = amounts_at(target, rows * columns, amounts_of(x, weights));
+  Tensor hist = to_float(reshaped(sliced(counts, 0, 0, rows * columns), Shape{rows, columns}));
+  if (density) {
+    const Tensor areas = multiply(with_axis(widths_of(x_edges), 1), widths_of(y_edges));
+    hist = divide(divide(hist, areas), sum_over(hist, Ints{0, 1}));
+  }
+  return {hist, x_edges, y_edges};
 }
 
 Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, std::int64_t minlength) {

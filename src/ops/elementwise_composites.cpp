@@ -12,8 +12,7 @@ namespace {
 
 /// The larger or smaller of two; the other one where one is nan.
 Tensor extreme_ignoring_nan(const Operand& x1, const Operand& x2, bool largest) {
-  if (!x1.is_tensor() && !x2.is_tensor()) fail<ValueError>("at least one argument must be a tensor");
-  const Tensor a = x1.is_tensor() ? x1.tensor() : as_tensor_like(x1, x2.tensor());
+  const Tensor a = as_tensor_beside(x1, x2);
   const Tensor b = as_tensor_like(x2, a);
   Tensor chosen = largest ? maximum(a, b) : minimum(a, b);
   if (!is_floating(chosen.dtype())) return chosen;
@@ -70,12 +69,11 @@ Tensor fmax(const Operand& x1, const Operand& x2) { return extreme_ignoring_nan(
 Tensor fmin(const Operand& x1, const Operand& x2) { return extreme_ignoring_nan(x1, x2, false); }
 
 Tensor float_power(const Operand& x1, const Operand& x2) {
-  if (!x1.is_tensor() && !x2.is_tensor()) fail<ValueError>("at least one argument must be a tensor");
   const auto complex = [](const Operand& x) {
     return x.is_tensor() ? is_complex(x.tensor().dtype()) : x.scalar().is_complex();
   };
   const DType dtype = complex(x1) || complex(x2) ? DType::complex128 : DType::float64;
-  const Device device = x1.is_tensor() ? x1.tensor().device() : x2.tensor().device();
+  const Device device = x1.is_tensor() ? x1.tensor().device() : x2.is_tensor() ? x2.tensor().device() : Device();
   return lento::pow(as_tensor(x1, dtype, device), as_tensor(x2, dtype, device));
 }
 
@@ -95,8 +93,7 @@ Tensor angle(const Tensor& given) {
 Tensor divide_rounded(const Operand& x1, const Operand& x2, std::string_view rounding_mode) {
   if (rounding_mode == "none") return divide(x1, x2);
   if (rounding_mode == "floor") return floor_divide(x1, x2);
-  if (!x1.is_tensor() && !x2.is_tensor()) fail<ValueError>("at least one argument must be a tensor");
-  const Tensor a = x1.is_tensor() ? x1.tensor() : as_tensor_like(x1, x2.tensor());
+  const Tensor a = as_tensor_beside(x1, x2);
   const Tensor b = as_tensor_like(x2, a);
   if (!is_integer(promote(a.dtype(), b.dtype()))) return trunc(divide(a, b));
   // Rounding down and towards zero differ by one where the signs differ and something is left over.

@@ -1,5 +1,5 @@
 // Looking rows up by number (ops/embedding.yaml).
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/embedding.calls.gen.h"

@@ -1,5 +1,5 @@
 // What decides about derivatives while a function runs. The derivatives themselves are taken in src/autograd.
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/compose.h"

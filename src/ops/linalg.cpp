@@ -1,6 +1,6 @@
 // Factorisations, solving and functions of matrices (ops/linalg.yaml). LAPACK knows no half types, so that those are
 // computed in float32 and rounded once at the end.
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/cofactors.h"
@@ -350,9 +350,21 @@ Tensor solve(const Tensor& x1, const Tensor& x2) {
 }
 
 Tensor triangular_solve(const Tensor& x1, const Tensor& x2, bool upper, bool transpose, bool unit_diagonal) {
-  require_system(x1, x2);
-  const Pair system = with_common_batch(to_wide_float(x1), to_wide_float(x2));
-  return converted(prim::triangular_solve(system.a, system.b, upper, transpose, unit_diagonal), x1.dtype());
+  const bool vector = x2.rank() == 1;
+  const Tensor right = vector ? with_axis(x2, 1) : x2;
+  require_system(x1, right);
+  const Pair system = with_common_batch(to_wide_float(x1), to_wide_float(right));
+  const Tensor solution = prim::triangular_solve(system.a, system.b, upper, transpose, unit_diagonal);
+  const Tensor result = converted(solution, x1.dtype());
+  return vector ? drop_axis(result, result.rank() - 1) : result;
+}
+
+Tensor solve_triangular(const Tensor& x1, const Tensor& x2, std::optional<bool> upper, bool transpose,
+                        bool unit_diagonal, std::optional<bool> lower) {
+  if (upper && lower && *upper == *lower) {
+    fail<ValueError>("upper and lower are both {}, and they name one triangle; give one of them", *upper);
+  }
+  return linalg::triangular_solve(x1, x2, upper.value_or(!lower.value_or(false)), transpose, unit_diagonal);
 }
 
 Tensor cholesky_solve(const Tensor& x, const Tensor& factor, bool upper) {

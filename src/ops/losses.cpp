@@ -13,9 +13,6 @@ using namespace neural;
 
 namespace {
 
-/// x - target in the wide type.
-Tensor difference(const Tensor& x, const Tensor& target) { return subtract(widen(x), widen(target)); }
-
 /// x² / 2 of what is `inside`: the square of what is not may be infinite, and its derivative times 0 no number.
 Tensor half_square(const Tensor& inside, const Tensor& x) {
   const Tensor near = where(inside, x, 0);
@@ -41,10 +38,44 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& target, const std::optiona
   return subtract(linear, multiply(logs, factor));
 }
 
-void check_same_shape(const Tensor& x, const Tensor& target) {
-  if (x.shape() != target.shape()) {
-    fail<ShapeError>("the target has shape {}, but the input has shape {}", target.shape(), x.shape());
+/// The two have one shape: broadcasting (8, 1) with (8,) would compare all with all. The message says what to write.
+void check_same_shape(const Tensor& x, const Tensor& target, std::string_view first = "the input",
+                      std::string_view second = "the target", std::string_view name = "target") {
+  if (x.shape() == target.shape()) return;
+  const auto ends_alike = [&] {
+    const std::size_t lead = x.shape().size() - target.shape().size();
+    for (std::size_t axis = 0; axis < target.shape().size(); ++axis) {
+      if (target.shape()[axis] != 1 && target.shape()[axis] != x.shape()[lead + axis]) return false;
+    }
+    return true;
+  };
+  std::string advice;
+  if (x.size() == target.size()) {
+    advice = fmt::format("; write reshape({}, {}) if it has the same elements", name, x.shape());
+  } else if (target.shape().size() <= x.shape().size() && ends_alike()) {
+    advice = fmt::format("; write broadcast_to({}, {}) if it is to be repeated", name, x.shape());
   }
+  fail<ShapeError>("{} has shape {}, but {} has shape {}{}", second, target.shape(), first, x.shape(), advice);
+}
+
+/// x - target in the wide type.
+Tensor difference(const Tensor& x, const Tensor& target) {
+  check_same_shape(x, target);
+  return subtract(widen(x), widen(target));
+}
+
+/// `var` in the wide type. One variance for the whole last axis of `x` has 1 there, or comes without that axis.
+Tensor variance_for(const Tensor& x, const Tensor& var) {
+  if (var.shape() == x.shape()) return widen(var);
+  if (!x.shape().empty()) {
+    Shape kept = x.shape();
+    kept.back() = 1;
+    if (var.shape() == kept) return widen(var);
+    kept.pop_back();
+    if (var.shape() == kept) return unsqueeze(widen(var), -1);
+  }
+  fail<ShapeError>("var has shape {}, but the input has shape {}; it has the same, or 1 or nothing for the last axis",
+                   var.shape(), x.shape());
 }
 
 }  // namespace
@@ -99,6 +130,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, c
 }
 
 Tensor kl_div(const Tensor& x, const Tensor& target, std::string_view reduction, bool log_target) {
+  check_same_shape(x, target);
   const Tensor logs = widen(x);
   const Tensor t = widen(target);
   const Tensor loss = log_target ? multiply(exp(t), subtract(t, logs))
@@ -118,6 +150,11 @@ Tensor cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& t
         "expected inputs (batch, features) with targets (batch,), or (features,) with one target; got {}, {} and {}",
         x1.shape(), x2.shape(), target.shape());
   }
+  check_same_shape(x1, x2, "x1", "x2", "x2");
+  const Shape batch(x1.shape().begin(), x1.shape().end() - 1);
+  if (target.shape() != batch) {
+    fail<ShapeError>("the target has shape {}, but x1 of shape {} needs {}", target.shape(), x1.shape(), batch);
+  }
   const std::int64_t last = checked_axis(-1, rank);
   const auto dot = [&](const Tensor& a, const Tensor& b) {
     return prim::reduce_sum(multiply(a, b), Ints{last}, false);
@@ -132,6 +169,7 @@ Tensor cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& t
 }
 
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const Scalar& margin, std::string_view reduction) {
+  check_same_shape(x, target);
   const Tensor wide = widen(x);
   const Tensor loss = where(equal(target, 1), wide, maximum(subtract(margin, wide), 0));
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());
@@ -139,6 +177,8 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const Scalar&
 
 Tensor margin_ranking_loss(const Tensor& x1, const Tensor& x2, const Tensor& target, const Scalar& margin,
                            std::string_view reduction) {
+  check_same_shape(x1, x2, "x1", "x2", "x2");
+  check_same_shape(x1, target, "x1");
   const Tensor d = subtract(widen(x2), widen(x1));
   const Tensor loss = maximum(add(multiply(cast(target, d.dtype()), d), margin), 0);
   return reduce_loss(loss, parse_reduction(reduction), x1.dtype());
@@ -146,6 +186,8 @@ Tensor margin_ranking_loss(const Tensor& x1, const Tensor& x2, const Tensor& tar
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, const Scalar& margin,
                            const Scalar& p, const Scalar& eps, bool swap, std::string_view reduction) {
+  check_same_shape(anchor, positive, "the anchor", "positive", "positive");
+  check_same_shape(anchor, negative, "the anchor", "negative", "negative");
   const Tensor a = widen(anchor);
   const Tensor near = widen(positive);
   const Tensor far = widen(negative);
@@ -158,6 +200,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, bool full, const Scalar& eps,
                         std::string_view reduction) {
+  check_same_shape(x, target);
   const Tensor wide = widen(x);
   const Tensor t = widen(target);
   Tensor loss = log_input ? subtract(exp(wide), multiply(t, wide)) : subtract(wide, multiply(t, log(add(wide, eps))));
@@ -171,11 +214,9 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, bool log_input, b
 
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, const Scalar& eps,
                          std::string_view reduction) {
+  check_same_shape(x, target);
   const Tensor wide = widen(x);
-  Tensor variance = widen(var);
-  // One variance for the whole last axis may come without that axis.
-  if (variance.shape().size() + 1 == x.shape().size()) variance = unsqueeze(variance, -1);
-  variance = maximum(variance, eps);
+  const Tensor variance = maximum(variance_for(x, var), eps);
   const Tensor d = subtract(wide, widen(target));
   const Tensor scaled = divide(multiply(d, d), variance);
   Tensor loss = multiply(add(log(variance), scaled), 0.5);
@@ -184,6 +225,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 }
 
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  check_same_shape(x, target);
   const Tensor wide = widen(x);
   const Tensor loss = negative(log_of_sigmoid(multiply(wide, cast(target, wide.dtype()))));
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());

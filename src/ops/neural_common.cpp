@@ -1,7 +1,7 @@
 // Helpers of the neural composites; see neural_common.h.
 #include "ops/neural_common.h"
 
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 

@@ -77,6 +77,15 @@ void check_parameter(const std::optional<Tensor>& parameter, const Ints& normali
   }
 }
 
+/// Running statistics moved towards those of a batch. The momentum is structure.
+Tensor blend(const Tensor& old, const Tensor& batch, const Scalar& momentum, double scale) {
+  const double fraction = momentum.to<double>();
+  return cast(add(multiply(widen(old), 1 - fraction), multiply(batch, fraction * scale)), old.dtype());
+}
+
+/// What makes the variance of `count` values that of those they were drawn from.
+double unbiased(std::int64_t count) { return static_cast<double>(count) / static_cast<double>(count - 1); }
+
 double epsilon_of(DType dtype) { return dtype == DType::float64 ? 0x1p-52 : 0x1p-23; }
 
 }  // namespace
@@ -128,14 +137,9 @@ BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mea
   const Tensor centred = subtract(wide, mean);
   const Tensor var = mean_kept(multiply(centred, centred), axes);
   const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
-  const double fraction = momentum.to<double>();
-  const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
-  const auto blend = [&](const Tensor& old, const Tensor& batch, double scale) {
-    const Tensor flat = reshaped(batch, Shape{channels});
-    return cast(add(multiply(widen(old), 1 - fraction), multiply(flat, fraction * scale)), old.dtype());
-  };
-  return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, mean, 1),
-          blend(running_var, var, unbiased)};
+  const auto flat = [&](const Tensor& each) { return reshaped(each, Shape{channels}); };
+  return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, flat(mean), momentum, 1),
+          blend(running_var, flat(var), momentum, unbiased(count))};
 }
 
 BatchNormStatsResult batch_norm_stats(const Tensor& x) {
@@ -172,6 +176,27 @@ Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
   const Tensor normal = use_input_stats ? standardize(wide, axes_from(2, x.shape().size()), eps)
                                         : apply_running(wide, running_mean, running_var, eps);
   return cast(scale_channels(normal, {weight, bias}), x.dtype());
+}
+
+InstanceNormTrainResult instance_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                                            const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                                            const Scalar& momentum, const Scalar& eps) {
+  check_rank(x, 3);
+  const std::int64_t channels = x.shape()[1];
+  check_channels(running_mean, channels, "running_mean");
+  check_channels(running_var, channels, "running_var");
+  const Tensor wide = widen(x);
+  const Ints axes = axes_from(2, x.shape().size());
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes) count *= x.shape()[static_cast<std::size_t>(axis)];
+  if (count < 2) fail<ValueError>("training needs more than one value a channel, got shape {}", x.shape());
+  const Tensor mean = mean_kept(wide, axes);
+  const Tensor centred = subtract(wide, mean);
+  const Tensor var = mean_kept(multiply(centred, centred), axes);
+  const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
+  const auto averaged = [&](const Tensor& each) { return reshaped(mean_kept(each, Ints{0}), Shape{channels}); };
+  return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, averaged(mean), momentum, 1),
+          blend(running_var, averaged(var), momentum, unbiased(count))};
 }
 
 Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alpha, const Scalar& beta,

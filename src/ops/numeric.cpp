@@ -187,6 +187,30 @@ Tensor polyval(const Tensor& p, const Tensor& x) {
   return value;
 }
 
+Tensor polyfit(const Tensor& x, const Tensor& y, std::int64_t deg, std::optional<double> rcond,
+               const std::optional<Tensor>& w) {
+  require_vector(x);
+  if (x.size() == 0 || y.rank() < 1 || y.rank() > 2 || y.shape()[0] != x.size()) {
+    fail<ShapeError>("the points {} and {} must be vectors of one length, at least 1, or a matrix with so many rows",
+                     type_of(x), type_of(y));
+  }
+  if (deg < 0) fail<ValueError>("the degree cannot be negative, got {}", deg);
+  Tensor powers = lento::vander(converted(x, DType::float64), deg + 1);
+  Tensor values = converted(y, DType::float64);
+  if (w) {
+    if (w->shape() != x.shape()) fail<ShapeError>("the weights {} must have the shape of {}", type_of(*w), type_of(x));
+    const Tensor weights = converted(*w, DType::float64);
+    powers = multiply(powers, with_axis(weights, 1));
+    values = multiply(values, along(weights, 0, values.rank()));
+  }
+  // Columns of one length: large powers would hide the small ones.
+  const Tensor length = sqrt(sum_over(multiply(powers, powers), Ints{0}, true));
+  const Tensor scale = where(greater(length, 0), length, 1);
+  const double cutoff = rcond.value_or(static_cast<double>(x.size()) * std::numeric_limits<double>::epsilon());
+  const Tensor solution = linalg::lstsq(divide(powers, scale), values, cutoff).solution;
+  return converted(divide(solution, along(flat(scale), 0, solution.rank())), x.dtype());
+}
+
 Tensor cbrt(const Tensor& x) {
   const Tensor wide = to_wide_float(x);
   const Tensor size = abs(wide);

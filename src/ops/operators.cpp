@@ -28,6 +28,7 @@ Tensor operator<(const Operand& a, const Operand& b) { return less(a, b); }
 Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }
 Tensor operator>=(const Operand& a, const Operand& b) { return greater_equal(a, b); }
+Tensor operator+(const LocatedTensor& x) { return positive(x.tensor, x.site); }
 Tensor operator-(const LocatedTensor& x) { return negative(x.tensor, x.site); }
 Tensor operator~(const LocatedTensor& x) { return bitwise_invert(x.tensor, x.site); }
 Tensor operator!(const LocatedTensor& x) { return logical_not(x.tensor, x.site); }
@@ -85,8 +86,10 @@ Tensor& Tensor::set(std::initializer_list<Index> index, const Operand& value) & 
   return *this = set_item(*this, std::span(index.begin(), index.size()), value);
 }
 
-Subscript Tensor::operator[](IndexList&& index) & { return {*this, index}; }
-Tensor Tensor::operator[](IndexList&& index) const& { return get_item(*this, index.items(), index.site()); }
+Tensor& Tensor::fill(const Operand& value) & { return set({Index(ellipsis)}, value); }
+
+Subscript Tensor::operator[](IndexList index) & { return {*this, index}; }
+Tensor Tensor::operator[](IndexList index) const& { return get_item(*this, index.items(), index.site()); }
 
 Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                      std::int64_t step, std::source_location site) const {
@@ -100,18 +103,29 @@ Tensor Tensor::slice(std::int64_t axis, std::optional<std::int64_t> start, std::
 
 // --- Subscript ---
 
+std::span<const Index> IndexList::items() const { return {first_, count_}; }
+
 IndexList::~IndexList() {
   if (subscript_ != nullptr) subscript_->keep_value();
 }
 
-Subscript::Subscript(Tensor& target, IndexList& index) : target_(&target), index_(&index), before_(target) {
-  composite::check_index(target, index.items(), index.site());
+Subscript::Subscript(Tensor* target, Subscript* outer, IndexList& index, Tensor whole)
+    : target_(target), outer_(outer), index_(&index), whole_(std::move(whole)) {
   if (index.subscript_ != nullptr) index.subscript_->keep_value();
   index.subscript_ = this;
 }
 
+Subscript::Subscript(Tensor& target, IndexList& index) : Subscript(&target, nullptr, index, target) {
+  composite::check_index(whole_, index.items(), index.site());
+}
+
+Subscript::Subscript(Subscript& outer, IndexList& index) : Subscript(nullptr, &outer, index, outer.part()) {
+  composite::check_index(whole_, index.items(), index.site());
+}
+
 Subscript::Subscript(const Subscript& other)
     : target_(nullptr),
+      outer_(nullptr),
       index_(nullptr),
       part_(other.index_ != nullptr ? other.part() : other.part_),
       failure_(other.failure_) {}
@@ -120,11 +134,14 @@ Subscript::~Subscript() {
   if (index_ != nullptr) index_->subscript_ = nullptr;
 }
 
+Subscript Subscript::operator[](IndexList index) && { return {*this, index}; }
+Tensor Subscript::operator[](IndexList index) const& { return get_item(part(), index.items(), index.site()); }
+
 const Tensor& Subscript::part(const std::source_location& site) const {
   if (part_.defined()) return part_;
   if (failure_) std::rethrow_exception(failure_);
   if (index_ == nullptr) fail<ValueError>("the subscript is empty: something was assigned through it");
-  part_ = get_item(before_, index_->items(), site);
+  part_ = get_item(whole_, index_->items(), site);
   return part_;
 }
 
@@ -139,23 +156,39 @@ void Subscript::keep_value() noexcept {
   index_->subscript_ = nullptr;
   index_ = nullptr;
   target_ = nullptr;
-  before_ = Tensor();
+  outer_ = nullptr;
+  whole_ = Tensor();
+}
+
+Tensor Subscript::current_whole() const {
+  if (index_ == nullptr) {
+    fail<ValueError>(
+        "a subscript is a value once the expression is over in which it was made; assign to x[{{...}}] itself");
+  }
+  if (target_ != nullptr) return *target_;
+  const Tensor around = outer_->current_whole();
+  const bool unchanged = around.state() == outer_->whole_.state();
+  return unchanged ? outer_->part() : get_item(around, outer_->index_->items(), outer_->index_->site());
+}
+
+void Subscript::put(const Operand& value) {
+  const Tensor before = current_whole();
+  whole_ = set_item(before, index_->items(), value);
+  part_ = Tensor();
+  if (target_ != nullptr) {
+    *target_ = whole_;
+  } else {
+    outer_->put(Operand(whole_, value.unit(), value.position()));
+  }
 }
 
 Subscript Subscript::operator=(const Operand& value) && {
   const CallScope scope("setitem", source_of(value));
-  if (target_ == nullptr) {
-    fail<ValueError>(
-        "a subscript is a value once the expression is over in which it was made; assign to x[{{...}}] itself");
-  }
-  *target_ = set_item(*target_, index_->items(), value);
+  put(value);
   // The one that is returned takes over: the part that it gives is the new one.
-  Tensor& target = *std::exchange(target_, nullptr);
   IndexList& index = *std::exchange(index_, nullptr);
   index.subscript_ = nullptr;
-  before_ = Tensor();
-  part_ = Tensor();
-  return {target, index};
+  return {std::exchange(target_, nullptr), std::exchange(outer_, nullptr), index, std::move(whole_)};
 }
 
 // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the value is read before anything is assigned

@@ -1,5 +1,5 @@
-// Continuous distributions (ops/random.yaml), each a transformation of uniform numbers. Choices and integers are in
-// random_choice.cpp.
+// Continuous distributions (ops/random.yaml), each a transformation of uniform numbers. What is made of gamma numbers
+// is in random_gamma.cpp, counts in random_counts.cpp, choices and integers in random_choice.cpp.
 #include "base/fail.h"
 #include "ops/neural_common.h"
 #include "ops/random.calls.gen.h"
@@ -15,17 +15,8 @@ using namespace chance;
 
 namespace {
 
-Tensor standard_normal(const Target& target) { return multiply(erfinv(open_symmetric(target)), std::numbers::sqrt2); }
-
 /// log(u) of a uniform u in (0, 1), negated: exponential, never 0.
 Tensor positive_exponential(const Target& target) { return negative(log(open_unit(target))); }
-
-/// A parameter as a tensor of the type that is computed in, broadcast to the target's shape.
-Tensor parameter(const Operand& value, const Target& target) {
-  const DType dtype = wide_type(target.dtype);
-  if (!value.is_tensor()) return prim::full(target.shape, value.scalar(), dtype, target.device);
-  return prim::broadcast_to(cast(value.tensor(), dtype), target.shape);
-}
 
 }  // namespace
 
@@ -97,28 +88,25 @@ Tensor truncated_normal(const Ints& shape, const Scalar& low, const Scalar& high
   return affine(inside, scale, loc, target);
 }
 
-// Marsaglia and Tsang (2000). For alpha below 1 a variable of alpha + 1 is multiplied by u^(1 / alpha).
-Tensor gamma(const Ints& shape, const Operand& alpha, const Operand& scale, std::optional<DType> dtype,
-             std::optional<Device> device, Generator* generator) {
-  constexpr std::int64_t kCandidates = 8;
-  const Target target = resolve(shape, dtype, device, generator, {&alpha, &scale}, kFloating);
-  const Tensor a = parameter(alpha, target);
-  const Tensor small = less(a, 1);
-  const Tensor d = subtract(where(small, add(a, 1), a), 1.0 / 3);
-  const Tensor c = rsqrt(multiply(d, 9));
-  Target many = target;
-  many.shape.insert(0, kCandidates);
-  const Tensor x = standard_normal(many);
-  const Tensor base = add(multiply(x, c), 1);
-  const Tensor v = multiply(multiply(base, base), base);
-  const Tensor positive = greater(base, 0);
-  const Tensor bound =
-      add(multiply(multiply(x, x), 0.5), multiply(subtract(add(log(where(positive, v, 1.0)), 1), v), d));
-  const Tensor accepted = bitwise_and(positive, less(log(open_unit(many)), bound));
-  const Tensor chosen = prim::arg_max(accepted, 0, true);
-  const Tensor value = multiply(squeeze_axis(prim::take_along_axis(maximum(v, 0), chosen, 0), 0), d);
-  const Tensor boost = where(small, exp(divide(log(open_unit(target)), a)), 1.0);
-  return cast(multiply(multiply(value, boost), scale), target.dtype);
+Tensor multivariate_normal(const Tensor& mean, const Tensor& cov, const Ints& shape, Generator* generator) {
+  const std::size_t rank = cov.shape().size();
+  if (mean.shape().empty()) fail<ShapeError>("mean must have at least one axis");
+  const std::int64_t size = mean.shape().back();
+  if (rank < 2 || cov.shape()[rank - 1] != size || cov.shape()[rank - 2] != size) {
+    fail<ShapeError>("cov must be {0} by {0} for a mean of shape {1}, got shape {2}", size, mean.shape(), cov.shape());
+  }
+  Shape rows_of_cov = cov.shape();
+  rows_of_cov.pop_back();
+  const Shape each = broadcast(rows_of_cov, mean.shape());
+  Shape draws(shape);
+  draws.append(each);
+  const Tensor factor = swap_last(linalg::cholesky(widen(cov)));
+  const Target target = resolve(draws, factor.dtype(), mean.device(), generator, {}, kFloating);
+  const Tensor rows = standard_normal(target);
+  // One matrix for all draws is one product of matrices.
+  const Tensor spread = rank == 2 && draws.size() > 1 ? lento::matmul(rows, factor)
+                                                      : squeeze_axis(lento::matmul(unsqueeze(rows, -2), factor), -2);
+  return cast(add(spread, widen(mean)), mean.dtype());
 }
 
 Tensor uniform_like(const Tensor& x, const Operand& low, const Operand& high, std::optional<DType> dtype,

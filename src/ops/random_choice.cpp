@@ -112,6 +112,8 @@ Tensor shuffle(const Tensor& x, std::int64_t axis, Generator* generator) {
 
 Tensor choice(const Tensor& x, const Ints& shape, bool replace, const std::optional<Tensor>& p, std::int64_t axis,
               Generator* generator) {
+  if (x.rank() == 0)
+    fail<ShapeError>("there is nothing to choose from in one number; write arange(n) for those below n");
   const std::int64_t at = checked_axis(axis, x.shape().size());
   const std::int64_t length = x.shape()[static_cast<std::size_t>(at)];
   const std::int64_t draws = counted(shape);

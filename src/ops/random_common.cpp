@@ -5,11 +5,18 @@
 #include "ir/shape_limit.h"
 #include "ops/neural_common.h"
 
+#include <numbers>
+
 namespace lento::composite::chance {
 
 using namespace neural;
 
 namespace {
+
+/// 2^-n as a number.
+double fraction(int n) { return 1.0 / static_cast<double>(std::uint64_t{1} << n); }
+
+}  // namespace
 
 Shape broadcast(const Shape& a, const Shape& b) {
   Shape result = a.size() >= b.size() ? a : b;
@@ -22,11 +29,6 @@ Shape broadcast(const Shape& a, const Shape& b) {
   }
   return result;
 }
-
-/// 2^-n as a number.
-double fraction(int n) { return 1.0 / static_cast<double>(std::uint64_t{1} << n); }
-
-}  // namespace
 
 Target resolve(const Shape& shape, std::optional<DType> dtype, std::optional<Device> device, Generator* generator,
                std::initializer_list<const Operand*> parameters, DTypeSet allowed) {
@@ -89,6 +91,18 @@ Tensor open_symmetric(const Target& target) {
                           : prim::astype(bitwise_right_shift(bits(target, DType::uint32), 8), DType::int32);
   const Tensor odd = add(multiply(top, 2), 1 - (std::int64_t{1} << n));
   return multiply(prim::astype(odd, wide ? DType::float64 : DType::float32), fraction(n));
+}
+
+Tensor fine_unit(const Target& target) {
+  return multiply(add(prim::astype(bits(target, DType::uint32), DType::float64), 0.5), fraction(32));
+}
+
+Tensor standard_normal(const Target& target) { return multiply(erfinv(open_symmetric(target)), std::numbers::sqrt2); }
+
+Tensor parameter(const Operand& value, const Target& target) {
+  const DType dtype = wide_type(target.dtype);
+  if (!value.is_tensor()) return prim::full(target.shape, value.scalar(), dtype, target.device);
+  return prim::broadcast_to(cast(value.tensor(), dtype), target.shape);
 }
 
 Tensor affine(const Tensor& x, const Operand& scale, const Operand& loc, const Target& target) {

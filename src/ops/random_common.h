@@ -31,6 +31,16 @@ Tensor open_unit(const Target& target);
 /// (2 k + 1) / 2^n - 1, in (-1, 1) and symmetric: never 0, never an end. float32 for half types.
 Tensor open_symmetric(const Target& target);
 
+/// (2 k + 1) / 2^33 of 32 bits, in (0, 1), as float64: for draws that are integers.
+Tensor fine_unit(const Target& target);
+/// Mean 0, variance 1. float32 for half types.
+Tensor standard_normal(const Target& target);
+
+/// A parameter as a tensor of the type that is computed in, broadcast to the target's shape.
+Tensor parameter(const Operand& value, const Target& target);
+/// The shape of two that are broadcast together. Throws ShapeError.
+Shape broadcast(const Shape& a, const Shape& b);
+
 /// `x * scale + loc` in the type of x, then in the target's.
 Tensor affine(const Tensor& x, const Operand& scale, const Operand& loc, const Target& target);
 

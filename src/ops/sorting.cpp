@@ -5,12 +5,41 @@
 
 namespace lento::composite {
 
+namespace {
+
+/// What is partitioned, and along which of its axes.
+struct Along {
+  Tensor x;
+  std::int64_t axis;
+};
+
+Along partitioned(const Tensor& x, const Ints& kth, std::optional<std::int64_t> axis) {
+  const Along result{axis ? x : flat(x), axis ? axis_of(x, *axis) : 0};
+  const std::int64_t extent = result.x.shape()[static_cast<std::size_t>(result.axis)];
+  for (const std::int64_t k : kth) {
+    if (k < -extent || k >= extent) fail<IndexError>("position {} is out of range for an axis of size {}", k, extent);
+  }
+  return result;
+}
+
+}  // namespace
+
 Tensor sort(const Tensor& x, std::int64_t axis, bool descending, bool) {
   return prim::sort_values(x, axis_of(x, axis), descending);
 }
 
 Tensor argsort(const Tensor& x, std::int64_t axis, bool descending, bool) {
   return prim::sort_indices(x, axis_of(x, axis), descending);
+}
+
+Tensor partition(const Tensor& x, const Ints& kth, std::optional<std::int64_t> axis) {
+  const auto [source, at] = partitioned(x, kth, axis);
+  return prim::sort_values(source, at, false);
+}
+
+Tensor argpartition(const Tensor& x, const Ints& kth, std::optional<std::int64_t> axis) {
+  const auto [source, at] = partitioned(x, kth, axis);
+  return prim::sort_indices(source, at, false);
 }
 
 Tensor lexsort(const std::vector<Tensor>& keys, std::int64_t axis) {

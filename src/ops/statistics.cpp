@@ -1,6 +1,6 @@
 // Reductions and running combinations (ops/statistics.yaml); the wrappers have made floats of integers where the rule
 // says so. Quantiles and histograms are in distributions.cpp.
-#include <lento/autograd.h>
+#include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/compose.h"

@@ -17,9 +17,19 @@
 namespace lento {
 
 Index::Index(const Tensor& positions, std::source_location site)
-    : item_(std::make_shared<const Tensor>(positions)), site_(site) {}
+    : kind_(Kind::tensor), tensor_(std::make_shared<const Tensor>(positions)), site_(site) {}
 
 Index::Index(const Subscript& positions, std::source_location site) : Index(positions.get(site), site) {}
+
+Index::Index(HostTag, const Ints& positions, const std::source_location& site)
+    : Index(lento::tensor(positions, std::nullopt, {}, site), site) {
+  from_host_ = true;
+}
+
+Index::Index(const std::vector<bool>& mask, std::source_location site)
+    : Index(lento::tensor(mask, std::nullopt, {}, site), site) {
+  from_host_ = true;
+}
 
 namespace composite {
 
@@ -45,15 +55,21 @@ struct Resolved {
   bool has_tensors = false;
 };
 
-const Tensor* tensor_of(const Index& index) {
-  const auto* held = std::get_if<std::shared_ptr<const Tensor>>(&index.item());
-  return held == nullptr ? nullptr : held->get();
+/// The index with what is of the host put on this device, if it is not there; else nothing.
+std::vector<Index> moved_to(Device device, std::span<const Index> index) {
+  const auto elsewhere = [&](const Index& item) { return item.from_host() && item.tensor()->device() != device; };
+  if (std::none_of(index.begin(), index.end(), elsewhere)) return {};
+  std::vector<Index> moved(index.begin(), index.end());
+  for (Index& item : moved) {
+    if (elsewhere(item)) item = Index(lento::to_device(*item.tensor(), device, item.site()), item.site());
+  }
+  return moved;
 }
 
 /// Axes of x that one item uses up.
 std::int64_t axes_used(const Index& index) {
-  if (const Tensor* t = tensor_of(index)) return is_bool(t->dtype()) ? t->rank() : 1;
-  return std::holds_alternative<std::int64_t>(index.item()) || std::holds_alternative<Slice>(index.item()) ? 1 : 0;
+  if (const Tensor* t = index.tensor()) return is_bool(t->dtype()) ? t->rank() : 1;
+  return index.position() != nullptr || index.slice() != nullptr ? 1 : 0;
 }
 
 Part range_part(const Slice& slice, std::int64_t extent) {
@@ -127,8 +143,8 @@ std::int64_t checked_axes(const Tensor& x, std::span<const Index> index) {
   std::int64_t ellipses = 0;
   for (const Index& item : index) {
     used += axes_used(item);
-    ellipses += std::holds_alternative<Ellipsis>(item.item()) ? 1 : 0;
-    if (const Tensor* t = tensor_of(item); t != nullptr && !is_integer(t->dtype()) && !is_bool(t->dtype())) {
+    ellipses += item.is_ellipsis() ? 1 : 0;
+    if (const Tensor* t = item.tensor(); t != nullptr && !is_integer(t->dtype()) && !is_bool(t->dtype())) {
       fail<IndexError>("an index tensor must be integer or bool, got {}", type_of(*t));
     }
   }
@@ -150,20 +166,20 @@ Resolved resolve(const Tensor& x, std::span<const Index> index) {
     }
   };
   for (const Index& item : index) {
-    if (std::holds_alternative<Ellipsis>(item.item())) {
+    if (item.is_ellipsis()) {
       if (x.rank() == used) result.parts.push_back({Part::Kind::separator});
       add_whole_axes(x.rank() - used);
-    } else if (std::holds_alternative<NewAxis>(item.item())) {
+    } else if (item.is_new_axis()) {
       result.parts.push_back({Part::Kind::new_axis});
-    } else if (const auto* position = std::get_if<std::int64_t>(&item.item())) {
+    } else if (const std::int64_t* position = item.position()) {
       result.parts.push_back(position_part(*position, axis++, x));
-    } else if (const auto* slice = std::get_if<Slice>(&item.item())) {
+    } else if (const Slice* slice = item.slice()) {
       result.parts.push_back(range_part(*slice, x.shape()[static_cast<std::size_t>(axis++)]));
-    } else if (const auto* selected = std::get_if<bool>(&item.item())) {
+    } else if (const bool* selected = item.truth()) {
       result.parts.push_back(bool_part(*selected ? 1 : 0, x.device()));
       result.has_tensors = true;
     } else {
-      const Tensor& indices = *tensor_of(item);
+      const Tensor& indices = *item.tensor();
       result.has_tensors = true;
       if (is_bool(indices.dtype())) {
         add_mask(result.parts, indices, axis, x);
@@ -333,8 +349,8 @@ Tensor assign_by_mask(const Tensor& x, const Tensor& mask, const Operand& value)
 const Tensor* lone_mask(std::span<const Index> index) {
   const Tensor* mask = nullptr;
   for (const Index& item : index) {
-    if (std::holds_alternative<Ellipsis>(item.item()) && mask != nullptr) continue;
-    const Tensor* t = tensor_of(item);
+    if (item.is_ellipsis() && mask != nullptr) continue;
+    const Tensor* t = item.tensor();
     if (t == nullptr || mask != nullptr || !is_bool(t->dtype())) return nullptr;
     mask = t;
   }
@@ -348,15 +364,15 @@ void check_index(const Tensor& x, std::span<const Index> index, const std::sourc
   const std::int64_t used = checked_axes(x, index);
   std::int64_t axis = 0;
   for (const Index& item : index) {
-    if (std::holds_alternative<Ellipsis>(item.item())) {
+    if (item.is_ellipsis()) {
       axis += x.rank() - used;
       continue;
     }
-    if (const auto* position = std::get_if<std::int64_t>(&item.item())) {
+    if (const std::int64_t* position = item.position()) {
       position_part(*position, axis, x);
-    } else if (const auto* slice = std::get_if<Slice>(&item.item())) {
+    } else if (const Slice* slice = item.slice()) {
       range_part(*slice, x.shape()[static_cast<std::size_t>(axis)]);
-    } else if (const Tensor* mask = tensor_of(item); mask != nullptr && is_bool(mask->dtype())) {
+    } else if (const Tensor* mask = item.tensor(); mask != nullptr && is_bool(mask->dtype())) {
       check_mask(*mask, axis, x);
     }
     axis += axes_used(item);
@@ -368,6 +384,7 @@ void check_index(const Tensor& x, std::span<const Index> index, const std::sourc
 Tensor get_item(const Tensor& x, std::span<const Index> index, std::source_location site) {
   using namespace composite;
   const CallScope scope("getitem", site);
+  if (const std::vector<Index> moved = moved_to(x.device(), index); !moved.empty()) return get_item(x, moved, site);
   const Resolved resolved = resolve(x, index);
   const Region region = region_of(x, resolved.parts);
   Tensor base = composite::reshaped(read_region(x, region), region.base);
@@ -394,6 +411,9 @@ Tensor get_item(const Tensor& x, std::span<const Index> index, std::source_locat
 Tensor set_item(const Tensor& x, std::span<const Index> index, const Operand& value, std::source_location site) {
   using namespace composite;
   const CallScope scope("setitem", site);
+  if (const std::vector<Index> moved = moved_to(x.device(), index); !moved.empty()) {
+    return set_item(x, moved, value, site);
+  }
   if (const Tensor* mask = lone_mask(index); mask != nullptr) return assign_by_mask(x, *mask, value);
   const Resolved resolved = resolve(x, index);
   const Region region = region_of(x, resolved.parts);

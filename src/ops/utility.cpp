@@ -50,8 +50,8 @@ Tensor array_equal(const Tensor& x1, const Tensor& x2, bool equal_nan) {
 }
 
 Tensor isclose(const Operand& x1, const Operand& x2, const Scalar& rtol, const Scalar& atol, bool equal_nan) {
-  if (!x1.is_tensor() && !x2.is_tensor()) fail<ValueError>("at least one argument must be a tensor");
-  const Tensor a = to_float(x1.is_tensor() ? x1.tensor() : as_tensor_like(x1, to_float(x2.tensor())));
+  const Tensor a = to_float(x1.is_tensor() || !x2.is_tensor() ? as_tensor_beside(x1, x2)
+                                                              : as_tensor_like(x1, to_float(x2.tensor())));
   const Tensor b = to_float(as_tensor_like(x2, a));
   const Tensor near = less_equal(abs(subtract(a, b)), add(atol, multiply(rtol, abs(b))));
   // An infinite tolerance must not make everything close to infinity; equal infinities are.

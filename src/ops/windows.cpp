@@ -94,6 +94,19 @@ Tensor pad(const Tensor& x, const Ints& pad_width, std::string_view mode, const 
   return result;
 }
 
+/// nn::pad: pairs for the last axes, the last one first.
+Tensor pad(const Tensor& x, const Ints& pad, std::string_view mode, const std::optional<Scalar>& value) {
+  const std::size_t rank = x.shape().size();
+  if (pad.size() % 2 != 0 || pad.size() > 2 * rank)
+    fail<ValueError>("the padding of {} has pairs (before, after) of at most {} axes, got {}", type_of(x), rank, pad);
+  Ints widths(2 * rank, 0);
+  for (std::size_t i = 0; i < pad.size(); i += 2) {
+    widths[2 * rank - i - 2] = pad[i];
+    widths[2 * rank - i - 1] = pad[i + 1];
+  }
+  return rank == 0 ? x : lento::pad(x, widths, mode, value.value_or(Scalar(0)));
+}
+
 Tensor unfold(const Tensor& x, std::int64_t axis, std::int64_t size, std::int64_t step) {
   return windows_along(x, axis_of(x, axis), size, step);
 }

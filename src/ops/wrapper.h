@@ -89,7 +89,7 @@ DType common_dtype(const Arguments&... arguments) {
 template <class... Arguments>
 DType common_float_dtype(const Arguments&... arguments) {
   const DType common = common_dtype(arguments...);
-  return is_floating(common) || is_complex(common) ? common : kDefaultFloat;
+  return is_inexact(common) ? common : kDefaultFloat;
 }
 
 /// Throws DTypeError naming the argument unless the dtype is in the set.

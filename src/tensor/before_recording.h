@@ -4,7 +4,6 @@
 // the wait can be broken off (clause E10).
 #pragma once
 
-#include <lento/export.h>
 #include <lento/tensor.h>
 
 #include <atomic>
@@ -12,17 +11,17 @@
 namespace lento {
 
 /// How many reasons there are to ask: 0 while one thread records and its trace is short. One load per op.
-LENTO_API extern std::atomic<int> reasons_to_wait;
+extern std::atomic<int> reasons_to_wait;
 
 /// Whether the calling thread has put off shortening a trace because it could not block at that moment.
-LENTO_API bool has_long_trace();
+bool has_long_trace();
 /// Shortens those traces. Throws what ends the wait; then they stay long, and the next op asks again.
-LENTO_API void shorten_traces();
+void shorten_traces();
 
 /// Whether it is pending in another thread's tape.
-LENTO_API bool is_pending_elsewhere(const Tensor& x);
+bool is_pending_elsewhere(const Tensor& x);
 /// Starts computing it. Throws when it cannot be compiled, and what ends the wait.
-LENTO_API void evaluate_operand(const Tensor& x);
+void evaluate_operand(const Tensor& x);
 
 /// For tapes.cpp: a second thread has begun to record on a device; a thread has ended.
 void note_second_thread();

@@ -179,8 +179,8 @@ DType default_dtype(const Scalar& number) {
 }
 
 DType weak_promote(DType dtype, const Scalar& number) {
-  if (number.is_complex()) return is_floating(dtype) || is_complex(dtype) ? complex_type(dtype) : kDefaultComplex;
-  if (number.is_floating()) return is_floating(dtype) || is_complex(dtype) ? dtype : kDefaultFloat;
+  if (number.is_complex()) return is_inexact(dtype) ? complex_type(dtype) : kDefaultComplex;
+  if (number.is_floating()) return is_inexact(dtype) ? dtype : kDefaultFloat;
   if (number.is_integer()) return is_bool(dtype) ? kDefaultInt : dtype;
   return dtype;
 }
@@ -259,9 +259,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   return record(op::astype, {dtype, x.shape()}, {x}, intern(attrs));
 }
 
-Tensor cast_to_float(const Tensor& x) {
-  return is_floating(x.dtype()) || is_complex(x.dtype()) ? x : cast(x, kDefaultFloat);
-}
+Tensor cast_to_float(const Tensor& x) { return is_inexact(x.dtype()) ? x : cast(x, kDefaultFloat); }
 
 void promote_together(std::initializer_list<Tensor*> tensors) {
   std::optional<DType> common;

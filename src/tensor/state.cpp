@@ -102,10 +102,25 @@ Tensor::Tensor(const Tensor& other) noexcept : state_(other.state_) {
 
 void Tensor::release(TensorState* state) noexcept { Ref<TensorState>::adopt(state).reset(); }
 
-DType Tensor::dtype() const { return state_of(*this).dtype; }
-const Shape& Tensor::shape() const { return shape_of(state_of(*this).shape); }
-Device Tensor::device() const { return RegisteredDevice::of(state_of(*this).device); }
-bool Tensor::is_pending() const { return state_of(*this).pending(); }
-std::uint64_t Tensor::id() const { return state_of(*this).id; }
+namespace {
+
+/// As state_of, in a function that is not entered by a CallScope: only the error needs one.
+TensorState& state_at(const Tensor& tensor, std::string_view caller, const std::source_location& site) {
+  if (!tensor.defined()) [[unlikely]] {
+    const CallScope scope(caller, site);
+    fail_undefined();
+  }
+  return *tensor.state();
+}
+
+}  // namespace
+
+DType Tensor::dtype(std::source_location site) const { return state_at(*this, "dtype", site).dtype; }
+const Shape& Tensor::shape(std::source_location site) const { return shape_of(state_at(*this, "shape", site).shape); }
+Device Tensor::device(std::source_location site) const {
+  return RegisteredDevice::of(state_at(*this, "device", site).device);
+}
+bool Tensor::is_pending(std::source_location site) const { return state_at(*this, "is_pending", site).pending(); }
+std::uint64_t Tensor::id(std::source_location site) const { return state_at(*this, "id", site).id; }
 
 }  // namespace lento

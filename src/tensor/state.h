@@ -42,7 +42,7 @@ inline void give_value(TensorState& state, ValueRef value) {
 }
 
 /// A ready tensor on this buffer.
-LENTO_API Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
+Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
 
 /// The state of a handle; throws ValueError when there is none.
 inline TensorState& state_of(const Tensor& tensor);

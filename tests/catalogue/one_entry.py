@@ -126,8 +126,7 @@ def use(tree: Tree, cxx: str) -> None:
     folders = [tree.source / "include", tree.generated, tree.build / "config"]
     library = next((tree.scratch / "lib").glob("liblento.so*"))
     package = tree.scratch / "python/lento"
-    for folder in (library.parent, package):
-        (folder / soname(library)).symlink_to(library)
+    (library.parent / soname(library)).symlink_to(library)
     program = tree.scratch / "use_new_op"
     run(cxx, "-std=c++20", *[f"-I{folder}" for folder in folders], here / "use_new_op.cpp", "-o", program, library)
     environment = dict(os.environ, LD_LIBRARY_PATH=str(library.parent))

@@ -153,7 +153,7 @@ TEST_P(Convolutions, AreLikeTheReferenceInEveryFloatType) {
 }
 
 TEST_P(Convolutions, BitsDoNotDependOnTheNumberOfThreads) {
-  const int before = num_threads();
+  const int before = get_num_threads();
   const Shape y = result_shape(geometry());
   const auto plan = ConvolutionPlan::make(problem_of(kind(), DType::float32, geometry(), y));
   ASSERT_NE(plan, nullptr);

@@ -172,7 +172,7 @@ TEST(Fft, ANanStaysInItsLine) {
 
 TEST(Fft, HasTheSameBitsForAnyNumberOfThreads) {
   using C = std::complex<float>;
-  const int before = num_threads();
+  const int before = get_num_threads();
   for (const auto& [outer, size, inner] :
        {std::tuple{100, 60, 1}, {3, 128, 50}, {2, 65536, 1}, {1, 20011, 1}, {64, 331, 1}, {5, 4096, 1}}) {
     const FftProblem problem{FftKind::complex, DType::complex64, outer, size, inner, false};

@@ -220,7 +220,7 @@ std::vector<Agreement> agreements(const Graph& graph) {
 }
 
 std::string difference(const GraphCase& graph) {
-  const int threads = num_threads();
+  const int threads = get_num_threads();
   std::string found;
   try {
     found = Comparison(graph).run();

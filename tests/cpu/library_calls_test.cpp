@@ -61,7 +61,7 @@ TEST(LibraryCalls, LeaveTheProgramsOpenMPSettingAsItWas) {
 TEST(LibraryCalls, OpenBlasUsesTheThreadThatCallsIt) { EXPECT_EQ(openblas_get_num_threads(), 1); }
 
 TEST(LibraryCalls, E5_WorkInAForkedChildWithTheSameBits) {
-  const int before = num_threads();
+  const int before = get_num_threads();
   set_num_threads(3);
   const auto singles = product<float>(200, 100, 300);
   const auto doubles = product<double>(200, 100, 300);

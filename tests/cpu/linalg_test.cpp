@@ -99,7 +99,7 @@ struct Call {
 template <class T>
 void expect_each_as_if_alone() {
   constexpr std::int64_t kCount = 60;
-  const int before = num_threads();
+  const int before = get_num_threads();
   for (const Case& c : cases()) {
     const auto x = matrices<T>(kCount, c.rows, c.columns, 3);
     const auto b = random_elements<T>(kCount * c.rows * c.right, 4);
@@ -232,7 +232,7 @@ void expect_large_close() {
 }
 
 TEST(Linalg, LargeMatricesAreFactorisedInBlocksWithTheSameBitsForAnyNumberOfThreads) {
-  const int before = num_threads();
+  const int before = get_num_threads();
   expect_large_close<float>();
   expect_large_close<double>();
   expect_large_close<std::complex<float>>();
@@ -265,7 +265,7 @@ TEST(Linalg, LargeMatricesFailAndPropagateNanLikeSmallOnes) {
 
 TEST(Linalg, AFailureNamesTheFirstMatrixAtFault) {
   constexpr std::int64_t kCount = 200, kSize = 12;
-  const int before = num_threads();
+  const int before = get_num_threads();
   set_num_threads(3);
   auto x = matrices<double>(kCount, kSize, kSize, 1);
   for (const std::int64_t at : {61, 150, 199}) x[static_cast<std::size_t>(at * kSize * kSize)] = -1;

@@ -205,7 +205,7 @@ TEST_P(EveryDType, IsLikeTheReferenceOverSeveralTiles) {
 }
 
 TEST_P(EveryDType, BitsDoNotDependOnTheNumberOfThreads) {
-  const int before = num_threads();
+  const int before = get_num_threads();
   dispatch(dtype(), []<class T>() {
     for (const auto& [a_shape, b_shape] :
          {std::pair<Shape, Shape>{{140, 40}, {40, 300}}, {{60, 33, 20}, {60, 20, 31}}}) {

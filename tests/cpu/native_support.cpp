@@ -85,7 +85,7 @@ void expect_like_reference(const Graph& graph, const std::vector<Bytes>& inputs)
   reference::Interpreter reference(graph, 0);
   const std::vector<Outcome> expected = run_graph(reference, graph, inputs);
   cpu::CpuProgram program(graph, 0);
-  const int before = num_threads();
+  const int before = get_num_threads();
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);
     for (const bool donate : {false, true}) {

@@ -5,6 +5,7 @@
 #include "backends/reference/interpreter.h"
 #include "compiler/rule_patterns.h"
 #include "ir/op_contraction.gen.h"
+#include "ir/op_linalg.gen.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
@@ -29,6 +30,23 @@ FusionOptions unfused() {
 
 bool is_convolution(Op op) {
   return op == op::convolution || op == op::convolution_input_grad || op == op::convolution_weight_grad;
+}
+
+bool is_solve(Op op) { return op == op::triangular_solve || op == op::linear_solve; }
+
+/// Whether the column of element `i` of a solution has finite numbers only. OpenBLAS chooses its kernels by the
+/// processor. With some of them a right-hand side that has an infinity makes nan of its whole column: they multiply it
+/// by the zeros of the other triangle.
+bool column_is_finite(const Record& node, const std::string& bytes, std::size_t i) {
+  const Shape& shape = shape_of(node.shape);
+  const auto rows = static_cast<std::size_t>(shape[shape.size() - 2]);
+  const auto columns = static_cast<std::size_t>(shape.back());
+  const std::size_t first = i / (rows * columns) * rows * columns + i % columns;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const char* element = bytes.data() + (first + row * columns) * size_of(node.dtype);
+    if (!std::isfinite(Scalar::read(node.dtype, element).to<double>())) return false;
+  }
+  return true;
 }
 
 /// Every primitive alone: what it computes differs from the reference by rounding only.
@@ -61,6 +79,7 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
           const double unit = node.dtype == DType::float64 ? 0x1p-52 : node.dtype == DType::float32 ? 0x1p-23 : 0x1p-8;
           // The library multiplies the zeros of a padding, too: with an infinite weight that makes a nan.
           if (std::isnan(x) && is_convolution(op)) continue;
+          if (is_solve(op) && !column_is_finite(node, expected[k].bytes, i)) continue;
           // Two for each of the two, and room for sums of a few products in another order.
           ASSERT_TRUE((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 64 * unit * std::max(1.0, std::abs(y)))
               << to_string(random.graph) << "element " << i << ": " << x << " and " << y;

@@ -20,7 +20,7 @@ namespace {
 /// Sets the number of threads for a test.
 class Threads {
  public:
-  explicit Threads(int count) : before_(num_threads()) { set_num_threads(count); }
+  explicit Threads(int count) : before_(get_num_threads()) { set_num_threads(count); }
   ~Threads() { set_num_threads(before_); }
 
  private:

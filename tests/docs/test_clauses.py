@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from script_modules import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_script() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("clauses", str(ROOT / "scripts" / "clauses"))
-    spec = importlib.util.spec_from_loader("clauses", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes
-    return module
-
-
-clauses = load_script()
+clauses = load_script("clauses")
 
 
 def test_every_clause_has_a_test_and_the_table_is_current() -> None:

@@ -98,6 +98,7 @@ def test_links_of_the_documentation_lead_somewhere() -> None:
         assert not broken, f"{page.name} has broken links"
 
 
-def test_generated_op_reference_is_current() -> None:
-    generated = BUILD / "generated" / "docs" / "ops.md"
-    assert (ROOT / "docs" / "ops.md").read_text() == generated.read_text(), "run make docs-tables"
+@pytest.mark.parametrize("page", ["ops.md", "layers.md"])
+def test_generated_reference_is_current(page: str) -> None:
+    generated = BUILD / "generated" / "docs" / page
+    assert (ROOT / "docs" / page).read_text() == generated.read_text(), "run make docs-tables"

@@ -17,7 +17,7 @@ from python_reference import catalogue, module_pages, public_names  # noqa: E402
 
 OPS = (ROOT / "docs" / "ops.md").read_text()
 MODULES = [lento, lento.linalg, lento.fft, lento.nn, lento.optim, lento.random, lento.special, lento.metrics]
-MODULES += [lento.cache, lento.tree, lento.errors, lento.lazy]
+MODULES += [lento.stats, lento.cache, lento.tree, lento.errors, lento.lazy]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

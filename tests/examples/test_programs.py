@@ -44,6 +44,35 @@ def test_program_runs(name: str, tmp_path: Path) -> None:
     assert [text for text in expected if text not in printed] == []
 
 
+CPP_PROGRAMS = Path(os.environ.get("LENTO_BUILD", EXAMPLES.parent / "build" / "release")).resolve() / "examples"
+
+
+def run_cpp(name: str, *arguments: str) -> str:
+    if not (CPP_PROGRAMS / name).exists():
+        pytest.skip("built without LENTO_BUILD_EXAMPLES")
+    done = subprocess.run([CPP_PROGRAMS / name, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_nbody_in_cpp_prints_what_python_prints() -> None:
+    in_cpp = run_cpp("nbody", "12", "100", "3")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "nbody.py"), "--bodies", "12", "--steps", "100", "--seed", "3"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert in_cpp == done.stdout
+
+
+def test_custom_gradient_in_cpp_finds_the_whole_numbers() -> None:
+    printed = run_cpp("custom_gradient")
+    assert "whole weights [ 3. -2.  1.]" in printed
+    assert "its slope [1.9287499e-22 5.0000000e-01 1.0000000e+00]" in printed
+
+
 def test_every_program_is_listed_and_run() -> None:
     # The demo has tests of its own (test_training_examples.py); progress is no program.
     programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"demo", "progress"}

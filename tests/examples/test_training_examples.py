@@ -18,7 +18,7 @@ import pytest
 from matplotlib.image import imread
 
 ROOT = Path(__file__).resolve().parents[2]
-CPP_DIGITS = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve() / "examples" / "digits"
+CPP_EXAMPLES = Path(os.environ.get("LENTO_BUILD", ROOT / "build" / "release")).resolve() / "examples"
 DEMO = [sys.executable, str(ROOT / "examples" / "demo.py"), "--digit-steps", "8", "--gpt-steps", "4", "--write", "5"]
 
 
@@ -34,15 +34,29 @@ def test_digits_are_learnt_in_one_plan_without_waiting(capsys: pytest.CaptureFix
     assert len(lines) == 9 and all("steps/s" in line and "hits" in line for line in lines)
 
 
-@pytest.mark.skipif(not CPP_DIGITS.exists(), reason="built without LENTO_BUILD_EXAMPLES")
-def test_digits_in_cpp_go_the_way_of_python() -> None:
-    done = subprocess.run([CPP_DIGITS, "100", "3"], capture_output=True, text=True, check=False)
+def run_cpp(name: str, *arguments: str) -> str:
+    if not (CPP_EXAMPLES / name).exists():
+        pytest.skip("built without LENTO_BUILD_EXAMPLES")
+    done = subprocess.run([CPP_EXAMPLES / name, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    losses = {int(step): loss for step, loss in re.findall(r"step +(\d+)  loss ([\d.]+)", done.stdout)}
+    return done.stdout
+
+
+def test_digits_in_cpp_have_the_losses_of_python_to_the_bit(tmp_path: Path) -> None:
+    printed = run_cpp("digits", "100", "3", str(tmp_path / "losses.npy"))
     _, accuracy, progress = digits.train(steps=100, batch=64, seed=3)
-    assert losses == {step: f"{progress.losses[step - 1]:.6f}" for step in (1, 100)}
-    assert f"reads {100 * accuracy:.1f}% of 400 new pictures" in done.stdout
-    assert "plans compiled 2, found again 98, implicit syncs 0" in done.stdout
+    assert np.load(tmp_path / "losses.npy").tolist() == progress.losses
+    assert f"reads {100 * accuracy:.1f}% of 400 new pictures" in printed
+    assert "plans compiled 2, found again 98, implicit syncs 0" in printed
+    assert "digits step   96/100  loss" in printed
+
+
+def test_gpt_in_cpp_has_the_losses_of_python_to_the_bit_and_writes_the_same(tmp_path: Path) -> None:
+    printed = run_cpp("char_gpt", "12", "16", "20", "5", str(tmp_path / "losses.npy"))
+    model, text, progress = char_gpt.train(steps=12, length=16, seed=5)
+    assert np.load(tmp_path / "losses.npy").tolist() == progress.losses
+    assert "plans compiled 2, found again 10, implicit syncs 0" in printed
+    assert printed.endswith(char_gpt.write(model, text, 20, show=False) + "\n")
 
 
 def test_digits_data_are_what_their_text_says() -> None:

@@ -4,6 +4,7 @@
 
 #include "backends/testing/testing.h"
 #include "base/interrupt.h"
+#include "executor/workers.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -365,6 +368,27 @@ TEST_F(Async, E5_AProcessMayExitInTheMiddleOfWork) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Async, E5_AThreadThatIsJoinedAfterMainIsToldThatTheProcessEnds) {
+  EXPECT_ENDS({
+    static std::atomic<bool> told{false};
+    static const struct Judge {
+      ~Judge() {
+        if (!told) std::_Exit(1);
+      }
+    } judge;
+    static std::jthread late;  // younger than the judge: joined before it looks
+    set_end_of_process(std::chrono::milliseconds(50));
+    queue_work();
+    late = std::jthread([] {
+      try {
+        while (true) (void)(lento::ones({2}) + 1).sum().item<float>();
+      } catch (const BackendError& error) {
+        told = std::string(error.what()).find("the process is ending") != std::string::npos;
+      }
+    });
+  });
 }
 
 }  // namespace

@@ -9,9 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <latch>
 #include <mutex>
+#include <source_location>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,6 +78,24 @@ TEST_F(Closures, C2_SynchronousOnesRunInOrderOnTheSteppingThread) {
   }
   step();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(Closures, C2_WhatAClosureCallsHasItsOwnFunctionAndLine) {
+  std::uint32_t line = 0;
+  Tensor made;
+  const auto here = [](std::source_location site = std::source_location::current()) { return site.line(); };
+  add_step_closure([&](const std::vector<Tensor>& args) { made = exp(args[0]), line = here(); }, {ones({2, 3})});
+  step();
+  EXPECT_NE(dump({made}).find("closure_test.cpp:" + std::to_string(line)), std::string::npos) << dump({made});
+  add_step_closure([&](const std::vector<Tensor>& args) { line = here(), (void)matmul(args[0], args[0]); }, {made});
+  try {
+    step();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const ShapeError& error) {
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("matmul: ")) << text;
+    EXPECT_TRUE(text.ends_with("closure_test.cpp:" + std::to_string(line))) << text;
+  }
 }
 
 TEST_F(Closures, C2_StepDoesNotWaitForTheWorkAndReadingInAClosureIsNoSync) {

@@ -37,6 +37,10 @@ class Failures : public ::testing::Test {
       }
     }
   }
+  /// Until the run that is under way has met the planned fault: the next run could meet it first.
+  static void let_fault_happen() {
+    while (testing::fault_pending()) std::this_thread::yield();
+  }
   static Tensor data(std::vector<float> values) {
     return from_host(values.data(), DType::float32, Shape{static_cast<std::int64_t>(values.size())}, faulty_device());
   }
@@ -200,6 +204,7 @@ TEST_F(Failures, E7_AStepThatWaitsRaisesItsOwnFailureOnly) {
   const Tensor older = data({1}) + 1;
   testing::inject(Fault::launch);
   step(faulty_device());
+  let_fault_happen();
   const Tensor good = data({5}) * 2;
   EXPECT_NO_THROW(step(faulty_device(), {.wait = true}));
   const Tensor bad = data({5}) * 3;

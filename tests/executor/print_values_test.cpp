@@ -27,13 +27,13 @@ TEST(PrintValues, Precision) {
   EXPECT_EQ(format(values, {2, 2}, {.precision = 3}),
             "[[ 1.234e-04  1.235e+02]\n"
             " [ 1.000e-03 -7.000e+00]]");
-  EXPECT_EQ(format(values, {2, 2}, {.precision = 3, .suppress_small = true}),
+  EXPECT_EQ(format(values, {2, 2}, {.precision = 3, .suppress = true}),
             "[[  0.    123.456]\n"
             " [  0.001  -7.   ]]");
 }
 
 TEST(PrintValues, LineWidth) {
-  EXPECT_EQ(format(counting(30), {30}, {.line_width = 30}),
+  EXPECT_EQ(format(counting(30), {30}, {.linewidth = 30}),
             "[ 0  1  2  3  4  5  6  7  8\n"
             "  9 10 11 12 13 14 15 16 17\n"
             " 18 19 20 21 22 23 24 25 26\n"
@@ -41,9 +41,9 @@ TEST(PrintValues, LineWidth) {
 }
 
 TEST(PrintValues, ThresholdAndEdges) {
-  EXPECT_EQ(format(counting(30), {30}, {.threshold = 5, .edge_items = 2, .separator = ", ", .prefix_width = 2}),
+  EXPECT_EQ(format(counting(30), {30}, {.threshold = 5, .edgeitems = 2, .separator = ", ", .prefix_width = 2}),
             "[ 0,  1, ..., 28, 29]");
-  EXPECT_EQ(format(counting(36), {6, 6}, {.threshold = 5, .edge_items = 1}),
+  EXPECT_EQ(format(counting(36), {6, 6}, {.threshold = 5, .edgeitems = 1}),
             "[[ 0 ...  5]\n"
             " ...\n"
             " [30 ... 35]]");

@@ -1,4 +1,4 @@
-# cmake -DBUILD=<build folder> -DPROJECT=<outside project> -DSCRATCH=<folder> -DCXX=<compiler> -DGENERATOR=<generator>
+# cmake -DPREFIX=<installed Lento> -DPROJECT=<outside project> -DSCRATCH=<folder> -DCXX=<compiler> -DGENERATOR=<generator>
 #       -DBUNDLE=<whether libraries are installed beside Lento>
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${SCRATCH})
@@ -6,13 +6,10 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix --component development)
-# The folder is moved: what is installed must not depend on where it was built or put first.
-file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECT} -B ${SCRATCH}/build -DCMAKE_CXX_COMPILER=${CXX}
-    -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
-run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
-execute_process(COMMAND ${SCRATCH}/build/outside OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_PREFIX_PATH=${PREFIX})
+run(${CMAKE_COMMAND} --build ${SCRATCH})
+execute_process(COMMAND ${SCRATCH}/outside OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
 message("${output}")
 if(NOT output MATCHES "sum of squares: 14")
   message(FATAL_ERROR "the outside program printed something else")
@@ -20,10 +17,10 @@ endif()
 
 # The libraries that Lento brings are those that were installed with it, not the system's.
 if(BUNDLE)
-  execute_process(COMMAND ldd ${SCRATCH}/build/outside OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ldd ${SCRATCH}/outside OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
   message("${needed}")
   foreach(library dnnl openblas gfortran gomp)
-    if(NOT needed MATCHES "lib${library}[^ ]* => ([^\n]*)" OR NOT CMAKE_MATCH_1 MATCHES "^${SCRATCH}/moved/")
+    if(NOT needed MATCHES "lib${library}[^ ]* => ([^\n]*)" OR NOT CMAKE_MATCH_1 MATCHES "^${PREFIX}/")
       message(FATAL_ERROR "lib${library} is not the one beside Lento")
     endif()
   endforeach()

@@ -404,7 +404,7 @@ CASES: dict[str, tuple[str, Errors]] = {
     ),
     "entry not a map": (
         "- tanh\n",
-        [(1, 3, "an entry is a map that starts with 'op: name'")],
+        [(1, 3, "an entry is a map that starts with 'op: name' or 'layer: Name'")],
     ),
     "second document": (
         "- {op: f, doc: D., args: [x: Tensor], family: composite}\n---\n- {op: g}\n",

@@ -9,6 +9,8 @@ import numpy as np
 from oracles_linalg import *  # noqa: F403
 from oracles_losses import *  # noqa: F403
 from oracles_nn import *  # noqa: F403
+from oracles_sequence import *  # noqa: F403
+from oracles_stats import *  # noqa: F403
 from scipy import special
 
 Array = Any
@@ -437,6 +439,13 @@ def histogram(x: Array, bins: Any, limits: Any, weights: Array | None, density: 
     return np.histogram(x, bins, range=tuple(limits) if limits else None, weights=weights, density=density)
 
 
+def histogram2d(
+    x: Array, y: Array, bins: Any, limits: Any, density: bool, weights: Array | None, edges: Any
+) -> tuple[Array, Array, Array]:
+    ends = np.reshape(limits, (2, 2)) if limits else None
+    return np.histogram2d(x, y, edges or bins, range=ends, density=density, weights=weights)
+
+
 # --- linear algebra and random bits ---
 
 
@@ -445,7 +454,8 @@ def triangular_solve(a: Array, b: Array, upper: bool, transpose: bool, unit_diag
     if unit_diagonal:
         n = a.shape[-1]
         a = np.where(np.eye(n, dtype=bool), np.ones((), a.dtype), a)
-    return np.linalg.solve(np.swapaxes(a, -1, -2) if transpose else a, b)
+    a = np.swapaxes(a, -1, -2) if transpose else a
+    return np.linalg.solve(a, b[:, None])[:, 0] if b.ndim == 1 else np.linalg.solve(a, b)
 
 
 def _philox(counter: list[int], key: list[int]) -> list[int]:

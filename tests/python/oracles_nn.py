@@ -348,6 +348,16 @@ def instance_norm(x: Array, mean: Any, var: Any, weight: Any, bias: Any, use_inp
     return _affine(_standardise(x, tuple(range(2, x.ndim)), eps), weight, bias, _channels(x))
 
 
+def instance_norm_train(
+    x: Array, mean: Array, var: Array, weight: Any, bias: Any, momentum: float, eps: float
+) -> tuple[Array, ...]:
+    axis = tuple(range(2, x.ndim))
+    wide = _precise(x)
+    new_mean = (1 - momentum) * mean + momentum * wide.mean(axis=axis).mean(axis=0)
+    new_var = (1 - momentum) * var + momentum * wide.var(axis=axis, ddof=1).mean(axis=0)
+    return instance_norm(x, None, None, weight, bias, True, eps), new_mean, new_var
+
+
 def local_response_norm(x: Array, size: int, alpha: float, beta: float, k: float) -> Array:
     wide = _precise(x)
     padded = np.pad(wide**2, [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2))

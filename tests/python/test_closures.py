@@ -151,6 +151,23 @@ def test_c2_synchronous_closures_run_in_order_on_the_stepping_thread() -> None:
     assert ran == [(number, threading.get_ident()) for number in range(5)]
 
 
+def test_c2_what_a_closure_calls_has_its_own_function_and_line() -> None:
+    made = []
+
+    def good(x: lento.Tensor) -> None:
+        made.append(lento.exp(x))
+
+    def bad(x: lento.Tensor) -> None:
+        x @ x
+
+    lento.add_step_closure(good, args=(lento.ones((2, 3)),))
+    lento.step()
+    assert f"test_closures.py:{good.__code__.co_firstlineno + 1}" in lento.dump(made[0])
+    lento.add_step_closure(bad, args=(made[0],))
+    with pytest.raises(ValueError, match=rf"^matmul: .*test_closures\.py:{bad.__code__.co_firstlineno + 1}$"):
+        lento.step()
+
+
 def test_c2_step_does_not_wait_for_the_work() -> None:
     ran: list[bool] = []
     with closed_gate():

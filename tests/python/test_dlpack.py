@@ -400,7 +400,7 @@ BROKEN: list[tuple[str, Callable[[int], None]]] = [
     ("has -2147483648 axes", set_rank(-(2**31))),
     ("no shape", set_pointer(24)),
     ("no memory", set_pointer(0)),
-    ("axis 0 of the capsule has -5 elements", set_extent(-5)),
+    ("axis 0 of the DLPack tensor has -5 elements", set_extent(-5)),
     ("more elements than memory", set_extent(2**62)),
     ("more elements than memory", set_extent(2**60)),
 ]

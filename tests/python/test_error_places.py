@@ -39,18 +39,32 @@ def check(name: str, call: Callable[[], Any]) -> str:
 
 # --- everything that is public ---
 
-MODULES = [lento, lento.cache, lento.fft, lento.linalg, lento.metrics, lento.nn, lento.random, lento.special]
+MODULES = [
+    lento,
+    lento.cache,
+    lento.fft,
+    lento.linalg,
+    lento.metrics,
+    lento.nn,
+    lento.random,
+    lento.special,
+    lento.stats,
+]
 
 # What takes anything, or nothing, and why.
 TAKES_ANYTHING = {
     "grad": "the function is looked at when it is called",
     "value_and_grad": "as grad",
+    "jacobian": "as grad",
+    "hessian": "as grad",
     "vmap": "as grad",
     "custom_gradient": "as grad",
     "checkpoint": "as grad",
     "vjp": "calls its argument: Python says that it is not callable",
+    "linearize": "as vjp",
     "show_versions": "prints to its argument",
     "Sequential": "takes no steps as well",
+    "Identity": "stands for any layer",
     "prefetch": "iterates over its argument: Python says that it is not iterable",
     "DType": "cannot be made",
     "Buffer": "marks whatever it is given",
@@ -140,13 +154,17 @@ matrix = np.ones((2, 2), np.float32)
 
 def test_t7_derivatives() -> None:
     check("grad", lambda: lento.grad(lambda v: v)(x))
-    check("grad", lambda: lento.grad(lambda v: v)(1.0))
+    check("grad", lambda: lento.grad(lambda v: v)(1))
     check("grad", lambda: lento.grad(lambda v: 3)(x))
     check("grad", lambda: lento.grad(lambda v: v.sum(), argnums=3)(x))
     check("grad", lambda: lento.value_and_grad(lambda v: v.argmax())(x))
-    check("vjp", lambda: lento.vjp(lambda v: v, 1.0))
+    check("jacobian", lambda: lento.jacobian(lambda v: v.argmax())(x))
+    check("jacobian", lambda: lento.jacobian(lambda v: 3)(x))
+    check("jacobian", lambda: lento.jacobian(lambda v: v, argnums=3)(x))
+    check("vjp", lambda: lento.vjp(lambda v: v, x)[1](lento.ones(7)))
     check("jvp", lambda: lento.jvp(lambda v: v, x, x))
     check("jvp", lambda: lento.jvp(lambda v: v, (x,), (lento.ones(3),)))
+    check("linearize", lambda: lento.linearize(lambda v: v, x)[1](lento.ones(3)))
     check("vmap", lambda: lento.vmap(lambda v: v, in_axes=4)(x))
     check("vmap", lambda: lento.vmap(lambda v: v)(1.0))
     check("vmap", lambda: lento.vmap(lambda v, w: v + w)(x, lento.ones(3)))

@@ -133,9 +133,10 @@ def test_repr_is_a_tree() -> None:
 
 
 def test_functions_are_not_hidden_by_modules() -> None:
-    from lento import _layers, _module, _nn, _sequence_layers
+    from lento import _composed_layers, _layers, _module, _nn, _norm_layers, _sequence_layers
 
-    classes = {*_layers.__all__, *_module.__all__, *_sequence_layers.__all__}
+    files = (_composed_layers, _layers, _module, _norm_layers, _sequence_layers)
+    classes = {name for file in files for name in file.__all__}
     assert not classes & set(_nn.__all__)
     assert all(getattr(nn, name) is getattr(_nn, name) for name in _nn.__all__)
 
@@ -392,8 +393,8 @@ def test_a_list_of_steps_and_a_state_that_is_no_pair_are_refused() -> None:
 def test_arguments_whose_place_is_another_in_torch_are_given_by_name() -> None:
     x = lento.ones((1, 5, 4))
     for run in (
-        lambda: nn.GRU(4, 4, 1, True, True, True),  # type: ignore[misc]
-        lambda: nn.LSTM(4, 4, 1, True, True, 0.5),  # type: ignore[misc, arg-type]
+        lambda: nn.CrossEntropyLoss(None, None),  # type: ignore[misc]
+        lambda: nn.MaxPool2d(2, 2, 0, 1, False),  # type: ignore[misc]
         lambda: nn.TransformerEncoderLayer(4, 2, 8, 0.0, "relu", 1e-5),  # type: ignore[misc, arg-type]
         lambda: nn.MultiHeadAttention(4, 2, 0.0, True, False),  # type: ignore[misc, arg-type]
         lambda: nn.MultiHeadAttention(4, 2)(x, x, x, None),

@@ -23,9 +23,12 @@ TESTED_BY_HAND: dict[str, str] = {
         f"random.{name}": "test_continuous_distributions"
         for name in (
             *("uniform", "normal", "exponential", "laplace", "logistic", "gumbel", "cauchy", "lognormal"),
-            *("truncated_normal", "gamma", "uniform_like", "normal_like"),
+            *("truncated_normal", "gamma", "beta", "dirichlet", "uniform_like", "normal_like"),
         )
     },
+    "random.poisson": "test_counts",
+    "random.binomial": "test_counts",
+    "random.multivariate_normal": "test_multivariate_normal",
     "random.bernoulli": "test_bernoulli",
     "random.bernoulli_like": "test_bernoulli",
     "random.randint": "test_randint",

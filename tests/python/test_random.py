@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,10 @@ CONTINUOUS: list[tuple[str, Callable[..., Any], Any]] = [
     ("truncated_normal", lambda **k: random.truncated_normal((N,), -1.0, 2.0, **k), stats.truncnorm(-1, 2)),
     ("gamma", lambda **k: random.gamma((N,), 2.5, 2.0, **k), stats.gamma(2.5, scale=2)),
     ("gamma-small", lambda **k: random.gamma((N,), 0.3, 1.0, **k), stats.gamma(0.3)),
+    ("beta", lambda **k: random.beta((N,), 2.5, 1.5, **k), stats.beta(2.5, 1.5)),
+    ("beta-small", lambda **k: random.beta((N,), 0.3, 0.6, dtype=lento.float64, **k), stats.beta(0.3, 0.6)),
+    ("beta-large", lambda **k: random.beta((N,), 300.0, 200.0, **k), stats.beta(300, 200)),
+    ("dirichlet", lambda **k: random.dirichlet(lento.asarray([1.5, 2, 3]), (N,), **k)[:, 0], stats.beta(1.5, 5)),
     ("uniform_like", lambda **k: random.uniform_like(lento.zeros((N,)), 0.0, 2.0, **k), stats.uniform(0, 2)),
     ("normal_like", lambda **k: random.normal_like(lento.zeros((N,)), 0.0, 2.0, **k), stats.norm(0, 2)),
 ]
@@ -59,6 +64,195 @@ def test_uniform_stays_in_its_interval(dtype: str) -> None:
     assert values.max() < 1
     assert random.uniform().shape == ()
     assert random.normal((0, 3)).shape == (0, 3)
+
+
+# name, how to draw N counts, the distribution they must follow
+COUNTS: list[tuple[str, Callable[..., Any], Any]] = [
+    ("poisson-0.1", lambda **k: random.poisson((N,), 0.1, **k), stats.poisson(0.1)),
+    ("poisson-4", lambda **k: random.poisson((N,), 4.0, **k), stats.poisson(4)),
+    ("poisson-9.9", lambda **k: random.poisson((N,), 9.9, **k), stats.poisson(9.9)),
+    ("poisson-10", lambda **k: random.poisson((N,), 10, **k), stats.poisson(10)),
+    ("poisson-35", lambda **k: random.poisson((N,), lento.full((), 35.0), **k), stats.poisson(35)),
+    ("poisson-1e6", lambda **k: random.poisson((N,), 1e6, **k), stats.poisson(1e6)),
+    ("binomial-1", lambda **k: random.binomial((N,), 1, 0.3, **k), stats.binom(1, 0.3)),
+    ("binomial-12", lambda **k: random.binomial((N,), 12, 0.8, **k), stats.binom(12, 0.8)),
+    ("binomial-20", lambda **k: random.binomial((N,), 20, 0.5, **k), stats.binom(20, 0.5)),
+    ("binomial-100", lambda **k: random.binomial((N,), lento.asarray(100), 0.02, **k), stats.binom(100, 0.02)),
+    ("binomial-1000", lambda **k: random.binomial((N,), 1000, lento.full((), 0.7), **k), stats.binom(1000, 0.7)),
+    ("binomial-1e7", lambda **k: random.binomial((N,), 10_000_000, 0.25, **k), stats.binom(10_000_000, 0.25)),
+]
+
+
+@pytest.mark.parametrize(("draw", "distribution"), [c[1:] for c in COUNTS], ids=[c[0] for c in COUNTS])
+def test_counts(draw: Callable[..., Any], distribution: Any) -> None:
+    x = draw(generator=random.Generator(7))
+    assert x.dtype is lento.int64
+    values = x.numpy()
+    np.testing.assert_array_equal(values, draw(generator=random.Generator(7)).numpy())
+    assert not np.array_equal(values, draw(generator=random.Generator(8)).numpy())
+    deviation = distribution.std() / np.sqrt(N)
+    assert abs(values.mean() - distribution.mean()) < 4 * deviation
+    # Some twenty classes, each of which is likely.
+    edges = np.unique(distribution.ppf(np.linspace(0, 1, 22)[1:-1]))
+    expected = np.diff(np.concatenate([[0], distribution.cdf(edges), [1]])) * N
+    found = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
+    kept = expected > 5
+    both = [np.append(a[kept], a[~kept].sum()) for a in (found, expected)]
+    kept = both[1] > 0
+    assert stats.chisquare(both[0][kept], both[1][kept]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_counts_have_no_outliers_and_the_right_spread(seed: int) -> None:
+    means = np.array([0, 0.01, 1, 5, 9.999, 10, 11, 30, 1e4, 1e9])
+    n_draws = 4000
+    generator = random.Generator(seed)
+    x = random.poisson((n_draws, 10), lento.asarray(means), generator=generator).numpy()
+    assert (x[:, 0] == 0).all()
+    assert (x.max(0) <= stats.poisson.isf(1e-9, means)).all()
+    assert (x.min(0) >= stats.poisson.ppf(1e-9, means)).all()
+    ratio = x[:, 2:].var(0) / means[2:]
+    np.testing.assert_allclose(ratio, 1, atol=0.1)
+    p = np.array([0, 0.001, 0.3, 0.5, 0.7, 1])
+    n = np.array([[7], [40], [10**6]])
+    y = random.binomial((n_draws, 3, 6), lento.asarray(n), lento.asarray(p), generator=generator).numpy()
+    assert (y[..., 0] == 0).all()
+    assert (y[..., -1] == n[:, 0]).all()
+    assert (y.max(0) <= stats.binom.isf(1e-9, n, p)).all()
+    assert (y.min(0) >= stats.binom.ppf(1e-9, n, p)).all()
+    np.testing.assert_allclose((y.var(0) / np.maximum(n * p * (1 - p), 1e-9))[1:, 2:5], 1, atol=0.1)
+
+
+def test_counts_refuse_what_is_no_probability() -> None:
+    for call in (
+        lambda: random.poisson((2,), -1.0),
+        lambda: random.binomial((2,), -1, 0.5),
+        lambda: random.binomial((2,), 2.5, 0.5),
+        lambda: random.binomial((2,), 2, 1.5),
+    ):
+        with pytest.raises(ValueError, match=r"(poisson|binomial): (lam|n|p) must"):
+            call()
+    assert random.poisson((2,), 3.0, dtype=lento.float32).dtype is lento.float32
+    assert random.binomial(n=lento.asarray([3, 4]), p=0.5).shape == (2,)
+    with pytest.raises(TypeError, match="cannot hold counts"):
+        random.poisson((2,), 3.0, dtype=lento.complex64)
+
+
+def test_counts_of_senseless_elements_can_be_told_from_counts() -> None:
+    rate = lento.asarray([1.0, -1.0, -5.0, np.nan, np.inf, 30.0])
+    counts = random.poisson((50, 6), rate).numpy()
+    assert (counts[:, 1:5] == -1).all()
+    assert (counts[:, [0, 5]] >= 0).all()
+    n, p = lento.asarray([10.0, 10, 10, -3, 2.5, 100]), lento.asarray([0.5, 1.5, np.nan, 0.5, 0.5, 0.4])
+    counts = random.binomial((50, 6), n, p).numpy()
+    assert (counts[:, 1:5] == -1).all()
+    assert ((counts[:, [0, 5]] >= 0) & (counts[:, [0, 5]] <= [10, 100])).all()
+    floats = random.binomial((6,), n, p, dtype=lento.float32).numpy()
+    assert (np.isnan(floats) == [False, True, True, True, True, False]).all()
+    assert np.isnan(random.poisson((), lento.asarray(-1.0), dtype=lento.float64).item())
+
+
+def test_a_call_in_numpys_order_is_warned_of_where_it_gives_nothing() -> None:
+    for draw in (random.uniform, random.normal, random.laplace, random.logistic, random.gumbel, random.lognormal):
+        with pytest.warns(RuntimeWarning, match=rf"the shape comes first.*lento\.random\.{draw.__name__}\(5, 0, 1\)"):
+            assert draw(0, 1, 5).shape == (0,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert random.uniform(0).shape == random.uniform((0,), -1, 1).shape == (0,)
+        assert random.normal(5, 0, 1).shape == (5,)
+    with warnings.catch_warnings(), pytest.raises(RuntimeWarning, match="empty"):
+        warnings.simplefilter("error")
+        random.uniform(0, 1, 5)
+
+
+def test_dirichlet_sums_to_one_for_tiny_weights() -> None:
+    p = random.dirichlet(lento.full((2, 5), 1e-3), (N // 10,), generator=random.Generator(1)).numpy()
+    assert p.shape == (N // 10, 2, 5)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_allclose(p.mean((0, 1)), 0.2, atol=0.03)
+
+
+def test_multivariate_normal() -> None:
+    mean = np.array([1.0, -2.0, 3.0])
+    cov = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 0.7]])
+    draw = lambda seed: random.multivariate_normal(  # noqa: E731
+        lento.asarray(mean), lento.asarray(cov), (N,), generator=random.Generator(seed)
+    ).numpy()
+    x = draw(3)
+    np.testing.assert_array_equal(x, draw(3))
+    np.testing.assert_allclose(x.mean(0), mean, atol=0.04)
+    np.testing.assert_allclose(np.cov(x.T), cov, atol=0.06)
+    # The squared distance from the mean, in the metric of the covariance.
+    distance = np.einsum("ni,ij,nj->n", x - mean, np.linalg.inv(cov), x - mean)
+    assert stats.kstest(distance, stats.chi2(3).cdf).pvalue > 1e-4
+    assert random.multivariate_normal(lento.zeros(3), lento.eye(3)).shape == (3,)
+    many = random.multivariate_normal(lento.zeros((4, 2)), lento.eye(2)[None] * lento.ones((4, 1, 1)), (5,))
+    assert many.shape == (5, 4, 2)
+    with pytest.raises(lento.ShapeError, match=r"multivariate_normal: cov must be 3 by 3 .* got shape \(2, 2\)"):
+        random.multivariate_normal(lento.zeros(3), lento.eye(2))
+    with pytest.raises(lento.LinAlgError):
+        random.multivariate_normal(lento.zeros(2), -lento.eye(2)).numpy()
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 4.0, 30.0, 1000.0])
+def test_gamma_numbers_move_with_alpha_along_their_quantile(alpha: float) -> None:
+    x = lento.full((200,), alpha, dtype=lento.float64)
+    draw = lambda a: random.gamma((200,), a, generator=random.Generator(2))  # noqa: E731
+    z, slope = draw(x).numpy(), lento.grad(lambda a: draw(a).sum())(x).numpy()
+    h = 1e-4 * alpha
+    # From the nearer end, so that nothing cancels.
+    probability = lambda a: np.where(z < alpha, special.gammainc(a, z), -special.gammaincc(a, z))  # noqa: E731
+    expected = -(probability(alpha + h) - probability(alpha - h)) / (2 * h) / stats.gamma.pdf(z, alpha)
+    np.testing.assert_allclose(slope, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.4, 1.0, 3.0])
+def test_derivatives_through_draws_have_the_right_mean(alpha: float) -> None:
+    n = 40_000
+
+    def mean_of(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda a: f(random.gamma((n,), a, dtype=lento.float64, generator=random.Generator(1))).mean()
+
+    a = lento.asarray(alpha, dtype=lento.float64)
+    assert float(lento.grad(mean_of(lambda z: z))(a)) == pytest.approx(1, abs=0.03)
+    assert float(lento.grad(mean_of(lento.log))(a)) == pytest.approx(special.polygamma(1, alpha), rel=0.03)
+    if alpha == 3:
+        assert float(lento.grad(lento.grad(mean_of(lambda z: z * z)))(a)) == pytest.approx(2, abs=0.1)
+    beta = lambda a: random.beta((n,), a, 2.0, dtype=lento.float64, generator=random.Generator(1)).mean()  # noqa: E731
+    assert float(lento.grad(beta)(a)) == pytest.approx(2 / (alpha + 2) ** 2, rel=0.03)
+
+
+PARAMETERS = {
+    "gamma": lambda a, **k: random.gamma((3,), a, **k),
+    "beta": lambda a, **k: random.beta((3,), a, 2.0, **k),
+    "dirichlet": lambda a, **k: random.dirichlet(lento.stack([a, a, a]), **k),
+    "poisson": lambda a, **k: random.poisson((3,), 5 * a, **k),
+    "binomial": lambda a, **k: random.binomial((3,), 40, 0.1 * a, **k),
+    "multivariate_normal": lambda a, **k: random.multivariate_normal(
+        lento.stack([a, a, a]), lento.diag(lento.stack([a, a, a])), **k
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_draw_for_each_of_many_parameters(name: str) -> None:
+    a = lento.asarray([0.5, 1.5, 3.0, 3.0])
+    random.seed(1)
+    different = lento.vmap(PARAMETERS[name], randomness="different")(a).numpy()
+    assert different.shape == (4, 3)
+    assert not np.array_equal(different[2], different[3])
+    same = lento.vmap(PARAMETERS[name], randomness="same")(a).numpy()
+    np.testing.assert_array_equal(same[2], same[3])
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_same_numbers_on_both_backends(name: str) -> None:
+    a = lento.asarray(1.5)
+    cpu = PARAMETERS[name](a, generator=random.Generator(5)).numpy()
+    reference = PARAMETERS[name](a.to_device("reference"), generator=random.Generator(5))
+    assert reference.device == "reference"
+    np.testing.assert_allclose(cpu, reference, rtol=1e-5)
 
 
 def test_bernoulli() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import struct
-import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import lento
 import numpy as np
 import pytest
 from engine import check_program
-from lento import _core
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -51,20 +49,6 @@ def test_every_dtype_comes_back_bit_for_bit(path: Path) -> None:
     for name, tensor in tensors.items():
         found = loaded[name]
         assert (found.dtype, found.shape, found.tobytes()) == (tensor.dtype, tensor.shape, tensor.tobytes()), name
-
-
-def test_a_file_that_is_shortened_while_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lento.save(path, {"a": lento.ones(2), "b": lento.ones(4096)})
-    read = lento._files._read_header
-
-    def shortened(file: Any) -> Any:
-        header = read(file)
-        os.truncate(path, header[0] + 4096)
-        return header
-
-    monkeypatch.setattr(lento._files, "_read_header", shortened)
-    with pytest.raises(lento.FileError, match="the file ended inside 'b'"):
-        lento.load(path)
 
 
 def test_the_file_is_as_the_format_says(path: Path) -> None:
@@ -114,70 +98,20 @@ def test_a_file_without_tensors(path: Path) -> None:
     assert lento.load(path) == {}
 
 
-def test_numpys_files(tmp_path: Path) -> None:
-    x = lento.asarray([[1.5, 2.5]])
-    lento.save(tmp_path / "x.npy", x)
-    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), [[1.5, 2.5]])
-    assert lento.load(tmp_path / "x.npy").tolist() == [[1.5, 2.5]]
-    lento.save(tmp_path / "x.npz", {"a": {"b": x}, "n": lento.arange(2)})
-    assert {name: t.tolist() for name, t in lento.load(tmp_path / "x.npz").items()} == {
-        "a.b": [[1.5, 2.5]],
-        "n": [0, 1],
-    }
-    assert list(lento.load(tmp_path / "x.npz", "a.")) == ["b"]
-
-
-def test_any_name_goes_into_a_npz_file(tmp_path: Path) -> None:
-    names = ["file", "allow_pickle", "args", "kwds", "a", "a.npy", "", "x/../y", "ä"]
-    lento.save(tmp_path / "x.npz", {name: i for i, name in enumerate(names)})
-    assert {name: int(x) for name, x in lento.load(tmp_path / "x.npz").items()} == {n: i for i, n in enumerate(names)}
-    with np.load(tmp_path / "x.npz") as theirs:
-        assert (int(theirs["file"]), int(theirs["allow_pickle"])) == (0, 1)
-    with pytest.raises(lento.errors.ValueError, match="has a character 0"):
-        lento.save(tmp_path / "x.npz", {"a\0b": lento.ones(1)})
-
-
-def test_every_dtype_and_shape_comes_back_from_numpys_files(tmp_path: Path) -> None:
-    tensors = {name: lento.asarray([[0, 1, 1], [1, 0, 1]]).astype(name) for name in DTYPES if name != "bfloat16"}
-    tensors |= {"complex128": lento.asarray([1 + 2j], dtype=lento.complex128), "scalar": lento.asarray(2.5)}
-    tensors["empty"] = lento.zeros((3, 0, 2))
-    lento.save(tmp_path / "x.npz", tensors)
-    loaded = lento.load(tmp_path / "x.npz")
-    assert set(loaded) == set(tensors)
-    for name, tensor in tensors.items():
-        lento.save(tmp_path / "x.npy", tensor)
-        for found in (loaded[name], lento.load(tmp_path / "x.npy")):
-            assert (found.dtype, found.shape, found.tobytes()) == (tensor.dtype, tensor.shape, tensor.tobytes()), name
-
-
-def test_arrays_of_others_in_a_npz_file_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "x.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.txt", "x")
-    with pytest.raises(lento.FileError, match=r"'a\.txt' is no \.npy file"):
-        lento.load(path)
-    lento.save(tmp_path / "x.npy", lento.ones(1))
-    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the name that is there twice
-        for _ in range(2):
-            archive.write(tmp_path / "x.npy", "x.npy")
-    with pytest.raises(lento.FileError, match="'x' is there twice"):
-        lento.load(path)
-    np.savez_compressed(path, a=np.asfortranarray(np.arange(6.0).reshape(2, 3)), b=np.arange(3, dtype=">i4"))
-    assert lento.load(path)["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-def test_safetensors_need_no_numpy(tmp_path: Path) -> None:
+def test_files_need_no_numpy(tmp_path: Path) -> None:
     check_program(
         f"""
-        import sys
+        import os, sys
         sys.modules["numpy"] = None  # as if it were not installed
         import lento
-        path = {str(tmp_path / "x.safetensors")!r}
-        lento.save(path, {{"x": lento.asarray([1.0, 2.0])}})
-        print(lento.load(path)["x"].tolist())
+        os.chdir({str(tmp_path)!r})
+        for path in ("x.safetensors", "x.npz"):
+            lento.save(path, {{"x": lento.asarray([1.0, 2.0])}})
+            print(lento.load(path)["x"].tolist())
+        lento.save("x.npy", lento.asarray([1.0, 2.0]))
+        print(lento.load("x.npy").tolist())
         """,
-        "[1.0, 2.0]\n",
+        "[1.0, 2.0]\n" * 3,
     )
 
 
@@ -202,6 +136,14 @@ def test_spaces_and_the_order_of_fields_are_free(path: Path) -> None:
 
 
 # --- saving ---
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("w" * (255 - len(".safetensors")) + ".safetensors")
+    lento.save(path, {"w": lento.ones(2)})
+    lento.save(path, {"w": lento.zeros(2)})
+    assert lento.load(path)["w"].tolist() == [0, 0]
+    assert os.listdir(tmp_path) == [path.name]  # nothing else stays
 
 
 def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
@@ -235,16 +177,16 @@ def test_a_save_that_fails_leaves_the_old_file(path: Path) -> None:
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_save_that_fails_while_writing_leaves_no_part(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_while_writing_leaves_no_part(path: Path) -> None:
     lento.save(path, {"x": lento.ones(1)})
     before = path.read_bytes()
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(lento.FileError, match="No space left on device"):
-        lento.save(path, {"x": lento.zeros(1)})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(lento.FileError, match="File too large"):
+            lento.save(path, {"x": lento.zeros(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
 
@@ -284,10 +226,10 @@ HOSTILE: dict[str, tuple[Any, bytes, str]] = {
     "no comma": (b'{"__metadata__":{} "a":1}', b"", "the header is no JSON: , is missing at character 19"),
     "no colon": (b'{"a"}', b"", "the header is no JSON: : is missing at character 4"),
     "no name": (b'{3:1}', b"", "the header is no JSON: a text is missing at character 1"),
-    "no end": (b'{"a', b"", "the header is no JSON: Unterminated string"),
-    "control character": (b'{"\n":1}', b"", "the header is no JSON: Invalid control character"),
+    "no end": (b'{"a', b"", "the header is no JSON: the end is missing of the text at character 1"),
+    "control character": (b'{"\n":1}', b"", "the header is no JSON: there is a control character at character 2"),
     "entry no json": (b'{"a": {"dtype"}}', b"", "'a' is described by no JSON: "),
-    "half a character": (b'{"\\ud800": {}}', b"", "the header has a name that is no valid text, '\\ud800'"),
+    "half a character": (b'{"\\ud800": {}}', b"", "no JSON: '\\ud800' is half a character, at character 2"),
     "behind json": (b"{}{}", b"", "the header is no JSON"),
     "no utf-8": (b'{"\xff":1}', b"", "the header is no UTF-8: "),
     "deep": (b'{"a":' + b"[" * 200_000, b"", "'a' is not described by"),
@@ -310,11 +252,11 @@ HOSTILE: dict[str, tuple[Any, bytes, str]] = {
     "missing field": ({"a": {"dtype": "F32", "shape": [2]}}, bytes(8), "'a' is not described by"),
     "further field": ({"a": {**entry(), "x": 1}}, bytes(8), "'a' is not described by"),
     "dtype": ({"a": entry(dtype="F8_E4M3")}, bytes(8), "'a' has the dtype 'F8_E4M3', which Lento does not have"),
-    "no dtype": ({"a": entry(dtype=["F32"])}, bytes(8), "'a' has the dtype ['F32']"),
+    "no dtype": ({"a": entry(dtype=["F32"])}, bytes(8), '\'a\' has the dtype ["F32"]'),
     "negative shape": ({"a": entry([-2])}, bytes(8), "'a' has shape [-2], which is no list of whole numbers"),
     "fraction": ({"a": entry([2.0])}, bytes(8), "'a' has shape [2.0], which is"),
-    "truth": ({"a": entry([True, 2])}, bytes(8), "'a' has shape [True, 2], which is"),
-    "shape no list": ({"a": {**entry(), "shape": "2"}}, bytes(8), "'a' has shape '2', which is"),
+    "truth": ({"a": entry([True, 2])}, bytes(8), "'a' has shape [true, 2], which is"),
+    "shape no list": ({"a": {**entry(), "shape": "2"}}, bytes(8), '\'a\' has shape "2", which is'),
     "huge shape": ({"a": entry([2**62, 2**62])}, bytes(8), "'a' of shape (4611686018427387904, 4611686018427387904)"),
     "huge shape of nothing": ({"a": entry([2**62, 2**62, 0], 0, 0)}, b"", "is larger than any tensor can be"),
     "nothing of a huge shape": ({"a": entry([0, 2**61, 4], 0, 0)}, b"", "is larger than any tensor can be"),
@@ -349,14 +291,14 @@ def test_a_malformed_file_is_an_error_that_says_what_is_wrong(name: str, path: P
     assert message in str(raised.value)
 
 
-def test_only_bytes_are_told_to_be_neither_false_nor_true(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise lento.errors.ValueError("no such device")
-
-    lento.save(path, {"b": lento.zeros(2, dtype=lento.bool)})
-    monkeypatch.setattr(_core, "_read_tensor", refuse)
-    with pytest.raises(ValueError, match="no such device"):
-        lento.load(path)
+def test_what_is_not_the_files_fault_is_no_file_error(path: Path) -> None:
+    lento.save(path, {"b": lento.zeros(2**20, dtype=lento.bool)})
+    lento.set_memory_limit(lento.memory()["live"] + 1000)
+    try:
+        with pytest.raises(lento.errors.MemoryError, match=r"^load\(\): "):
+            lento.load(path)
+    finally:
+        lento.set_memory_limit(0)
 
 
 @pytest.mark.parametrize(
@@ -410,15 +352,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.safetensors").mkdir()
     with pytest.raises(lento.FileError, match="Is a directory"):
         lento.load(tmp_path / "folder.safetensors")
-
-
-def test_malformed_files_of_numpy_are_errors_of_the_same_kind(tmp_path: Path) -> None:
-    (tmp_path / "x.npz").write_bytes(b"PK\3\4 and no more")
-    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    (tmp_path / "empty.npy").write_bytes(b"")
-    for name in ("x.npz", "objects.npy", "empty.npy"):
-        with pytest.raises(lento.FileError):
-            lento.load(tmp_path / name)
 
 
 # --- beside torch ---

@@ -27,6 +27,11 @@ def main() -> None:
     x = lento.asarray(np.arange(4, dtype=np.float32))
     assert_type(x + np.ones(4), lento.Tensor)
     assert_type(lento.exp(np.ones(4)), lento.Tensor)
+    assert_type(lento.sqrt(2) + lento.maximum(0, np.float32(1)), lento.Tensor)
+    assert_type(lento.float32(2), lento.Tensor)
+    assert_type(lento.array([1, 2]), lento.Tensor)
+    assert_type(lento.mgrid[0:2, 0:3], lento.Tensor)
+    assert_type(lento.einsum("i,i", np.ones(2), [1.0, 2.0]), lento.Tensor)
     print(centred(x).tolist())
 
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -105,6 +106,38 @@ TEST(Reading, T2_AskingForAnotherTypeIsAnError) {
   EXPECT_THROW((void)x.to_vector<double>(), DTypeError);
   EXPECT_THROW((void)x.item<float>(), ValueError);
   EXPECT_EQ((x[{0, 0}].item<int>()), 1);
+}
+
+TEST(Reading, ErrorsNameTheFunctionAndTheLine) {
+  const auto expect_error = [](auto&& read, const std::string& start) {
+    try {
+      read();
+      ADD_FAILURE() << "expected " << start;
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_TRUE(text.starts_with(start)) << text;
+      EXPECT_NE(text.find(", at api_test.cpp:"), std::string::npos) << text;
+    }
+  };
+  expect_error([] { (void)grid().to_vector<double>(); }, "to_vector: the elements are float32, not float64");
+  expect_error([] { (void)Tensor().shape(); }, "shape: the tensor handle is empty");
+  expect_error([] { (void)Tensor().size(); }, "shape: the tensor handle is empty");
+  expect_error([] { (void)Tensor().dtype(); }, "dtype: the tensor handle is empty");
+  expect_error([] { (void)Tensor().device(); }, "device: the tensor handle is empty");
+}
+
+TEST(Reading, AnIntegerThatCannotHoldTheNumberIsAnError) {
+  EXPECT_THROW((void)tensor(-1).item<unsigned>(), OverflowError);
+  EXPECT_THROW((void)tensor(300).item<std::int8_t>(), OverflowError);
+  EXPECT_THROW((void)tensor(~std::uint64_t{0}).item<std::int64_t>(), OverflowError);
+  EXPECT_THROW((void)tensor(-1.0F).item<std::size_t>(), OverflowError);
+  EXPECT_THROW((void)tensor(std::numeric_limits<float>::quiet_NaN()).item<int>(), OverflowError);
+  EXPECT_THROW((void)tensor(0x1p63).item<std::int64_t>(), OverflowError);
+  EXPECT_EQ(tensor(-0x1p63).item<std::int64_t>(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(tensor(-0.5F).item<unsigned>(), 0U);
+  EXPECT_EQ(tensor(255).item<std::uint8_t>(), 255);
+  EXPECT_EQ(tensor(~std::uint64_t{0}).item<std::uint64_t>(), ~std::uint64_t{0});
+  EXPECT_EQ(tensor(true).item<int>(), 1);
 }
 
 TEST(Reading, E8_ReadsOfPendingValuesAreCounted) {

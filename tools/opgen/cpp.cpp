@@ -298,8 +298,10 @@ std::vector<std::string> public_parameters(const Entry& entry, bool declare, boo
   std::vector<std::string> result;
   for (std::size_t i = method ? 1 : 0; i < entry.args.size(); ++i) {
     const Arg& arg = entry.args[i];
-    result.push_back(
-        fmt::format("{} {}{}", param_type(arg), arg.name, declare && arg.value ? " = " + cpp_default(arg) : ""));
+    // So that `sum(x, 1)` and `sum(x, {0, 1})` compile; a std::optional takes neither.
+    const bool list_or_nothing = arg.type.kind == ArgKind::integer && arg.type.list && arg.type.optional;
+    result.push_back(fmt::format("{} {}{}", list_or_nothing ? "const OptionalInts&" : param_type(arg), arg.name,
+                                 declare && arg.value ? " = " + cpp_default(arg) : ""));
   }
   // A method of an op that starts with operands gets its site from the next operand, if there is one.
   const bool site = method ? takes_site(entry) || entry.args.size() < 2 || entry.args[1].type.kind != ArgKind::operand

@@ -60,7 +60,7 @@ std::string cpp_dtype(std::string_view name);          ///< bool → DType::bool
 std::string cpp_element_type(std::string_view dtype);  ///< float32 → float, complex64 → std::complex<float>
 std::string cpp_dtype_set(const DtypeRule& rule);      ///< kFloating | kComplex
 
-std::string param_type(const Arg& arg);                        ///< const std::optional<Ints>&
+std::string param_type(const Arg& arg);                        ///< const std::optional<Ints>&, of a body
 std::string value_type(const ArgType& type);                   ///< std::optional<Ints>
 std::string cpp_default(const Arg& arg);                       ///< std::nullopt
 std::string return_type(const Entry& entry);                   ///< Tensor, TopkResult, std::vector<Tensor>

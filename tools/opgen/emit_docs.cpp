@@ -68,7 +68,7 @@ void entry_text(std::string& out, const Entry& entry) {
   std::vector<std::string> names = mapped(entry.aliases, [](const Text& alias) { return "`" + alias.value + "`"; });
   for (const std::string& also : entry.also)
     names.push_back(also == "lento" ? "`lento." + entry.name + "`" : "`lento." + also + "." + entry.name + "`");
-  if (!entry.method.empty()) names.push_back("method `Tensor." + entry.method + "`");
+  for (const std::string& method : entry.methods()) names.push_back("method `Tensor." + method + "`");
   if (!entry.operator_text.empty()) names.push_back("operator `" + entry.operator_text + "`");
   if (!names.empty()) out += fmt::format("- also: {}\n", fmt::join(names, ", "));
   out += entry.primitive() ? fmt::format("- primitive ({})\n", entry.family)

@@ -160,7 +160,6 @@ std::string attrs_header(const Catalogue& catalogue, const std::string& family) 
   w.add("#pragma once");
   w.line();
   w.add("#include <lento/dtype.h>");
-  w.add("#include <lento/export.h>");
   w.add("#include <lento/ints.h>");
   w.line();
   w.add("#include \"ir/attrs.h\"");
@@ -195,8 +194,8 @@ std::string attrs_header(const Catalogue& catalogue, const std::string& family) 
       const std::string head = fmt::format("inline constexpr std::string_view {}[] = {{", choices_name(*entry, arg));
       w.wrapped(head, mapped(arg.type.choices, cpp_string), "};");
     }
-    w.line("LENTO_API AttrsId intern(const {}& attrs);", attrs_type(*entry));
-    w.line("LENTO_API {} decode_{}(AttrsId id);", attrs_type(*entry), entry->name);
+    w.line("AttrsId intern(const {}& attrs);", attrs_type(*entry));
+    w.line("{} decode_{}(AttrsId id);", attrs_type(*entry), entry->name);
   }
   w.line();
   w.add("}  // namespace lento");
@@ -299,8 +298,6 @@ std::string infer_header(const Catalogue& catalogue, const std::string& family) 
                               family)));
   w.add("#pragma once");
   w.line();
-  w.add("#include <lento/export.h>");
-  w.line();
   w.line("#include \"ir/attrs_{}.gen.h\"", family);
   w.add("#include \"ir/shape_table.h\"");
   w.line();
@@ -313,7 +310,7 @@ std::string infer_header(const Catalogue& catalogue, const std::string& family) 
     const std::string type = infer_parameters_and_type(*entry, parameters);
     w.line();
     w.line("// {}: {}", entry->file, entry->name);
-    w.wrapped(fmt::format("LENTO_API {} infer_{}(", type, entry->name), parameters, ");");
+    w.wrapped(fmt::format("{} infer_{}(", type, entry->name), parameters, ");");
   }
   w.line();
   w.add("}  // namespace lento");

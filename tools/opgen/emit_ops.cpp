@@ -11,7 +11,7 @@ namespace lento::opgen {
 namespace {
 
 /// Namespaces in the order of the header; "" is lento itself, and comes first because the others use its types.
-const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "prim"};
+const std::vector<std::string> kSpaces = {"", "linalg", "fft", "nn", "random", "special", "stats", "prim"};
 
 std::vector<std::string> argument_names(const Entry& entry, bool site) {
   std::vector<std::string> names = mapped(entry.args, [](const Arg& arg) { return arg.name; });
@@ -39,6 +39,24 @@ void using_declarations(Writer& w, const Entry& entry) {
   }
 }
 
+/// `std(x, 0, true)` means keepdims, but behind the axis stands a number, which a bool would become: it does not
+/// compile.
+void refuse_bool(Writer& w, const Entry& entry, const std::string& name, bool method) {
+  for (std::size_t i = 0; i + 1 < entry.args.size(); ++i) {
+    const bool tempting = entry.args[i].type.kind == ArgKind::number && entry.args[i].value &&
+                          entry.args[i + 1].type.kind == ArgKind::boolean && !entry.args[i + 1].keyword_only;
+    if (!tempting) continue;
+    std::vector<std::string> parameters = public_parameters(entry, false, method);
+    parameters.resize(method ? i - 1 : i);
+    parameters.push_back("B " + entry.args[i].name);
+    parameters.push_back("const Rest&... rest");
+    w.line("/// {} is a number, no bool: {} comes behind it.", entry.args[i].name, entry.args[i + 1].name);
+    w.add("template <std::same_as<bool> B, class... Rest>");
+    w.wrapped(fmt::format("{} {}(", return_type(entry), name), parameters,
+              method ? ") const = delete;" : ") = delete;");
+  }
+}
+
 /// The header of one op: whoever calls few of them includes few, and a new one changes no other.
 std::string op_header(const Entry& entry) {
   Writer w;
@@ -61,6 +79,7 @@ std::string op_header(const Entry& entry) {
   open_namespace(w, entry.space);
   w.comment("/// ", entry.doc);
   w.wrapped(fmt::format("LENTO_API {} {}(", return_type(entry), entry.name), public_parameters(entry, true), ");");
+  refuse_bool(w, entry, entry.name, false);
   for (const Text& alias : entry.aliases) {
     w.line("/// Another name of {}.", entry.name);
     w.function(fmt::format("inline {} {}(", return_type(entry), alias.value), public_parameters(entry, true), ")",
@@ -92,12 +111,14 @@ std::string method_declarations(const Catalogue& catalogue) {
       "the classes."));
   w.indent();
   for (const Entry& entry : catalogue.entries) {
-    if (entry.method.empty()) continue;
-    w.line();
-    w.line("/// {} ({})", entry.qualified(), entry.file);
     // An elaborated name declares a result type that is defined later, in lento/ops.gen.h.
     const std::string type = (entry.returns == Returns::named ? "struct " : "") + return_type(entry);
-    w.wrapped(fmt::format("{} {}(", type, entry.method), public_parameters(entry, true, true), ") const;");
+    for (const std::string& method : entry.methods()) {
+      w.line();
+      w.line("/// {} ({})", entry.qualified(), entry.file);
+      w.wrapped(fmt::format("{} {}(", type, method), public_parameters(entry, true, true), ") const;");
+      refuse_bool(w, entry, method, true);
+    }
   }
   return w.text();
 }
@@ -122,17 +143,19 @@ std::string method_definitions(const Catalogue& catalogue) {
     }
     for (std::size_t i = 1; i < entry.args.size(); ++i) arguments.push_back(entry.args[i].name);
     if (!operand_first) arguments.push_back("site");
-    w.line();
-    w.line("// {}: {}", entry.file, entry.name);
-    w.function(fmt::format("{} Tensor::{}(", return_type(entry), entry.method), public_parameters(entry, false, true),
-               ") const", fmt::format("return {}(", entry.qualified()), arguments, ");");
     std::vector<std::string> passed;
     for (std::size_t i = 1; i < entry.args.size(); ++i) passed.push_back(entry.args[i].name);
     if (!operand_first || !from_next) passed.push_back("site");
-    w.line("// {}: {}", entry.file, entry.name);
-    w.function(fmt::format("{} Subscript::{}(", return_type(entry), entry.method),
-               public_parameters(entry, false, true), ") const", fmt::format("return part().{}(", entry.method), passed,
-               ");");
+    const std::vector<std::string> parameters = public_parameters(entry, false, true);
+    for (const std::string& method : entry.methods()) {
+      w.line();
+      w.line("// {}: {}", entry.file, entry.name);
+      w.function(fmt::format("{} Tensor::{}(", return_type(entry), method), parameters, ") const",
+                 fmt::format("return {}(", entry.qualified()), arguments, ");");
+      w.line("// {}: {}", entry.file, entry.name);
+      w.function(fmt::format("{} Subscript::{}(", return_type(entry), method), parameters, ") const",
+                 fmt::format("return part().{}(", method), passed, ");");
+    }
   }
   w.line();
   w.add("}  // namespace lento");

@@ -15,6 +15,9 @@ std::string thunk_name(const Entry& entry) {
   return fmt::format("py_{}{}", entry.space.empty() ? "" : entry.space + "_", entry.name);
 }
 
+/// What messages call it: `delete_` has its underscore for C++ alone.
+std::string python_name(const Entry& entry) { return entry.name == "delete_" ? "delete" : entry.name; }
+
 std::string constant_name(const Entry& entry) { return fmt::format("k{}{}", camel(entry.space), camel(entry.name)); }
 
 const char* kind_word(const ArgType& type) {
@@ -53,7 +56,7 @@ std::string flags(const Entry& entry, std::size_t index) {
     words.push_back("kDefaulted");
   }
   if (arg.keyword_only) words.push_back("kKeywordOnly");
-  if (variadic(entry, index)) words.push_back("kVariadic");
+  if (variadic(entry, index) || arg.type.separate) words.push_back("kVariadic");
   return fmt::format("{}", fmt::join(words, " | "));
 }
 
@@ -149,9 +152,9 @@ void function(Writer& w, const Entry& entry) {
   }
   if (entry.returns == Returns::named) {
     w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), mapped(entry.results, cpp_string), "};");
-    w.line("Signature {}{{\"{}\", {}, {}Results}};", constant, entry.name, parameters, constant);
+    w.line("Signature {}{{\"{}\", {}, {}Results}};", constant, python_name(entry), parameters, constant);
   } else {
-    w.line("Signature {}{{\"{}\", {}}};", constant, entry.name, parameters);
+    w.line("Signature {}{{\"{}\", {}}};", constant, python_name(entry), parameters);
   }
   w.line("constexpr const char* {}Doc =", constant);
   w.indent();
@@ -202,7 +205,7 @@ void export_rows(Writer& w, const Entry& entry) {
     names.emplace_back(space, entry.name);
     for (const Text& alias : entry.aliases) names.emplace_back(space, alias.value);
   }
-  if (!entry.method.empty()) names.emplace_back("Tensor", entry.method);
+  for (const std::string& method : entry.methods()) names.emplace_back("Tensor", method);
   for (const auto& [space, name] : names) {
     w.rows("{",
            {cpp_string(space), cpp_string(name), thunk_name(entry), cpp_string(python_signature(entry, true)),

@@ -12,10 +12,10 @@ std::string stub_type(const ArgType& type) {
   // Names of builtin types are ops in some namespaces (complex, bool), so they are written in full.
   switch (type.kind) {
     case ArgKind::tensor:
-      text = type.list ? "Sequence[TensorLike] | Tensor" : "TensorLike";
+      text = type.list && !type.separate ? "Sequence[TensorLike] | Tensor" : "TensorLike";
       break;
     case ArgKind::operand:
-      text = "TensorLike | builtins.complex";
+      text = "TensorLike";
       break;
     case ArgKind::number:
       text = type.list ? "Sequence[builtins.complex] | builtins.complex" : "builtins.complex";
@@ -102,9 +102,10 @@ std::string stub_header(std::string_view about) {
       "import builtins\n"
       "from collections.abc import Sequence\n"
       "from typing import Any, Literal, NamedTuple, TypeAlias, overload\n\n"
+      "import numpy as np\n"
       "import numpy.typing as npt\n\n"
       "from lento._core import Device, DType, Generator, Tensor\n\n"
-      "TensorLike: TypeAlias = Tensor | npt.NDArray[Any] | Sequence[Any]\n"
+      "TensorLike: TypeAlias = Tensor | npt.NDArray[Any] | np.generic | Sequence[Any] | builtins.complex\n"
       "DTypeLike: TypeAlias = DType | builtins.str | builtins.type[Any]\n\n",
       about);
 }
@@ -129,7 +130,11 @@ std::string namespace_stub(const Catalogue& catalogue, const std::string& space)
       w.add("def where(condition: TensorLike) -> tuple[Tensor, ...]: ...");
       w.add("@overload");
     }
-    stub_function(w, entry, entry.name, false);
+    if (space.empty() && entry.name == "round") {  // so does it this one
+      w.add("def round(x: TensorLike, decimals: builtins.int = 0) -> Tensor: ...");
+    } else {
+      stub_function(w, entry, entry.name, false);
+    }
     for (const Text& alias : entry.aliases) stub_function(w, entry, alias.value, false);
   }
   return text + w.text();
@@ -148,15 +153,16 @@ std::string methods_stub(const Catalogue& catalogue) {
   w.indent();
   bool any = false;
   for (const Entry& entry : catalogue.entries) {
-    if (entry.method.empty()) continue;
-    any = true;
-    w.line("# {}: {}", entry.origin, entry.name);
     const bool one_by_one = entry.args.size() > 1 && variadic(entry, 1);
-    if (one_by_one) w.add("@overload");
-    stub_function(w, entry, entry.method, true);
-    if (one_by_one) {
-      w.add("@overload");
-      w.line("def {}(self, *{}: builtins.int) -> {}: ...", entry.method, entry.args[1].name, stub_result(entry));
+    for (const std::string& method : entry.methods()) {
+      any = true;
+      w.line("# {}: {}", entry.origin, entry.name);
+      if (one_by_one) w.add("@overload");
+      stub_function(w, entry, method, true);
+      if (one_by_one) {
+        w.add("@overload");
+        w.line("def {}(self, *{}: builtins.int) -> {}: ...", method, entry.args[1].name, stub_result(entry));
+      }
     }
   }
   if (!any) w.add("...");
@@ -169,7 +175,7 @@ std::string methods_stub(const Catalogue& catalogue) {
 
 void emit_stubs(const Catalogue& catalogue, Files& files) {
   files["lento/_ops.pyi"] = namespace_stub(catalogue, "");
-  for (const char* space : {"linalg", "fft", "nn", "random", "special"})
+  for (const char* space : {"linalg", "fft", "nn", "random", "special", "stats"})
     files[fmt::format("lento/_{}.pyi", space)] = namespace_stub(catalogue, space);
   files["lento/_tensor_methods.pyi"] = methods_stub(catalogue);
 }

@@ -15,19 +15,6 @@ namespace {
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool continues_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-Position inside(const Text& expression, std::size_t offset) {
-  Position at = expression.at;
-  for (std::size_t i = 0; i < offset && i < expression.value.size(); ++i) {
-    if (expression.value[i] == '\n') {
-      ++at.line;
-      at.column = expression.at.column;
-    } else {
-      ++at.column;
-    }
-  }
-  return at;
-}
-
 /// Functions and types of the standard library that scalar expressions use.
 const std::vector<std::string> kStandardNames = {"abs",
                                                  "acos",
@@ -172,7 +159,7 @@ class Checker {
     return i < tokens_.size() && tokens_[i].kind == Token::Kind::punctuation && tokens_[i].text == text;
   }
   void error(const Token& token, std::string message) {
-    diagnostics_.error(inside(expression_, token.offset), std::move(message));
+    diagnostics_.error(position_inside(expression_, token.offset), std::move(message));
   }
 
   void check_brackets() {
@@ -316,6 +303,19 @@ class Checker {
 
 }  // namespace
 
+Position position_inside(const Text& expression, std::size_t offset) {
+  Position at = expression.at;
+  for (std::size_t i = 0; i < offset && i < expression.value.size(); ++i) {
+    if (expression.value[i] == '\n') {
+      ++at.line;
+      at.column = expression.at.column;
+    } else {
+      ++at.column;
+    }
+  }
+  return at;
+}
+
 std::vector<Token> tokenize(const Text& expression, Diagnostics& diagnostics) {
   static const std::vector<std::string> kOperators = {
       "<<=", ">>=", "::", "->", "<=", ">=", "==", "!=", "&&", "||", "<<", ">>"};
@@ -346,13 +346,13 @@ std::vector<Token> tokenize(const Text& expression, Diagnostics& diagnostics) {
       kind = Token::Kind::string;
       while (end < text.size() && text[end] != c) end += text[end] == '\\' ? 2 : 1;
       if (end >= text.size()) {
-        diagnostics.error(inside(expression, i), "unterminated string in an expression");
+        diagnostics.error(position_inside(expression, i), "unterminated string in an expression");
         return tokens;
       }
       ++end;
     } else {
       if (std::string_view("+-*/%<>=!&|^~?:,.()[]{};").find(c) == std::string_view::npos) {
-        diagnostics.error(inside(expression, i), fmt::format("unexpected character '{}' in an expression", c));
+        diagnostics.error(position_inside(expression, i), fmt::format("unexpected character '{}' in an expression", c));
         return tokens;
       }
       for (const std::string& op : kOperators) {

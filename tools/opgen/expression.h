@@ -18,6 +18,9 @@ struct Token {
   std::size_t offset;  ///< in the expression
 };
 
+/// Where a character of the expression stands in its file.
+Position position_inside(const Text& expression, std::size_t offset);
+
 /// Splits an expression; what is no token is reported.
 std::vector<Token> tokenize(const Text& expression, Diagnostics& diagnostics);
 

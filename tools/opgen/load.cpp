@@ -11,6 +11,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "cpp.h"
+#include "load_layer.h"
 #include "yaml_file.h"
 
 namespace lento::opgen {
@@ -26,7 +27,13 @@ class Loader : YamlFile {
   void run() {
     const std::optional<YAML::Node> root = read();
     if (!root) return;
-    for (const YAML::Node& node : *root) read_entry(node);
+    for (const YAML::Node& node : *root) {
+      if (node.IsMap() && node["layer"].IsDefined()) {
+        read_layer(*this, node, catalogue_);
+      } else {
+        read_entry(node);
+      }
+    }
   }
 
  private:
@@ -34,7 +41,7 @@ class Loader : YamlFile {
 
   void read_entry(const YAML::Node& node) {
     if (!node.IsMap()) {
-      error(node, "an entry is a map that starts with 'op: name'");
+      error(node, "an entry is a map that starts with 'op: name' or 'layer: Name'");
       return;
     }
     static const std::vector<std::pair<std::string, Handler>> kKeys = {
@@ -148,43 +155,12 @@ class Loader : YamlFile {
   }
 
   void read_args(const YAML::Node& node) {
-    if (!node.IsSequence()) {
-      error(node, "'args' takes a list such as [x: Tensor, axis: int = -1]");
-      return;
-    }
-    bool keyword_only = false;
-    for (const YAML::Node& each : node) {
-      if (each.IsScalar() && each.Scalar() == "*") {
-        if (keyword_only) error(each, "a second '*' in 'args'");
-        keyword_only = true;
-        continue;
-      }
+    for (Argument& argument : arguments(node, "args")) {
       Arg arg;
-      Text type;
-      if (each.IsMap() && each.size() == 1 && each.begin()->second.IsScalar()) {
-        const Text name = text(each.begin()->first);
-        arg.name = name.value;
-        arg.at = name.at;
-        type = text(each.begin()->second);
-      } else if (each.IsScalar() && each.Scalar().find(':') != std::string::npos) {
-        const Text whole = text(each);
-        const std::size_t colon = whole.value.find(':');
-        arg.name = whole.value.substr(0, colon);
-        arg.at = whole.at;
-        const std::size_t start = std::min(whole.value.find_first_not_of(' ', colon + 1), whole.value.size());
-        type = {whole.value.substr(start), whole.at};
-        type.at.column += static_cast<int>(start);
-      } else {
-        error(each, fmt::format("malformed argument '{}'; write 'name: type' or 'name: type = default'",
-                                each.IsScalar() ? each.Scalar() : "…"));
-        continue;
-      }
-      if (!is_identifier(arg.name)) {
-        diagnostics_.error(arg.at, fmt::format("argument name '{}' is not in snake_case", arg.name));
-        continue;
-      }
-      arg.keyword_only = keyword_only;
-      if (parse_arg_type(type, arg, diagnostics_)) entry_.args.push_back(std::move(arg));
+      arg.name = argument.name.value;
+      arg.at = argument.name.at;
+      arg.keyword_only = argument.keyword_only;
+      if (parse_arg_type(argument.type, arg, diagnostics_)) entry_.args.push_back(std::move(arg));
     }
     // An optional argument may be left out, unless one that may not follows.
     for (auto arg = entry_.args.rbegin(); arg != entry_.args.rend() && (arg->value || arg->type.optional); ++arg) {
@@ -279,7 +255,8 @@ class Loader : YamlFile {
                          fmt::format("'method' takes true or a name in snake_case, not '{}'", method->value));
       return;
     }
-    entry_.method = method->value == "true" ? entry_.name : method->value;
+    entry_.method_by_aliases = method->value == "true";
+    entry_.method = entry_.method_by_aliases ? entry_.name : method->value;
   }
 
   void read_operator(const YAML::Node& node) {

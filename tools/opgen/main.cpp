@@ -122,8 +122,11 @@ int generate(const Options& options, const Catalogue& catalogue) {
   emit_ops(catalogue, files);
   emit_reference(catalogue, files);
   emit_python(catalogue, files);
+  emit_layers(catalogue, files);
+  emit_layers_python(catalogue, files);
   emit_calls(catalogue, options.callers, files);
   files["docs/ops.md"] = emit_docs(catalogue);
+  files["docs/layers.md"] = emit_layers_docs(catalogue);
   files["tests/op_samples.json"] = emit_samples(catalogue);
   const WriteReport report = write_tree(options.out, files, options.dry_run);
   if (!options.docs.empty()) write_if_changed(options.docs, files["docs/ops.md"], options.dry_run);
@@ -145,6 +148,7 @@ int run(const std::vector<std::string>& arguments) {
   Catalogue catalogue = load_catalogue(options.ops, diagnostics);
   for (const fs::path& header : math_headers(options)) load_math_names(header, catalogue);
   validate(catalogue, diagnostics);
+  validate_layers(catalogue, diagnostics);
   if (!diagnostics.empty()) {
     fmt::print(stderr, "{}opgen: {} error{}; nothing was written\n", diagnostics.report(), diagnostics.size(),
                diagnostics.size() == 1 ? "" : "s");

@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace lento::opgen {
 
@@ -26,7 +27,7 @@ const std::vector<std::string> kFamilies = [] {
   return families;
 }();
 
-const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special"};
+const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special", "stats"};
 
 unsigned dtype_set(std::string_view name) {
   for (const auto& [word, set] : kDtypeClasses) {
@@ -38,6 +39,14 @@ unsigned dtype_set(std::string_view name) {
 
 bool DtypeRule::mentions(std::string_view name) const {
   return std::find(args.begin(), args.end(), name) != args.end();
+}
+
+std::vector<std::string> Entry::methods() const {
+  std::vector<std::string> names;
+  if (!method.empty()) names.push_back(method);
+  if (!method_by_aliases) return names;
+  for (const Text& alias : aliases) names.push_back(alias.value);
+  return names;
 }
 
 bool Entry::has_attributes() const {
@@ -52,6 +61,38 @@ const Arg* Entry::find_arg(std::string_view arg) const {
 std::string Entry::qualified() const { return space.empty() ? "lento::" + name : "lento::" + space + "::" + name; }
 
 std::string Entry::header() const { return "lento/ops/" + (space.empty() ? "" : space + "/") + name + ".gen.h"; }
+
+const LayerArg* Layer::find_arg(std::string_view arg) const {
+  const auto found = std::find_if(args.begin(), args.end(), [&](const LayerArg& a) { return a.name == arg; });
+  return found == args.end() ? nullptr : &*found;
+}
+
+const LayerParameter* Layer::find_parameter(std::string_view parameter) const {
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const LayerParameter& each) { return each.name == parameter; });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+const Arg* Layer::find_input(std::string_view input) const {
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Arg& each) { return each.name == input; });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+bool Layer::keeps(const LayerArg& arg) const {
+  return arg.type.kind != ArgKind::dtype && find_parameter(arg.name) == nullptr;
+}
+
+std::string Layer::header() const {
+  const auto is_upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
+  std::string words;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool starts_word =
+        is_upper(name[i]) && i + 1 < name.size() && std::islower(static_cast<unsigned char>(name[i + 1])) != 0;
+    if (starts_word && i > 0) words += '_';
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return "lento/nn/" + words + ".gen.h";
+}
 
 std::vector<const Entry*> Catalogue::primitives() const {
   std::vector<const Entry*> result;
@@ -75,10 +116,15 @@ const Entry* Catalogue::find_in(std::string_view space, std::string_view name) c
 }
 
 const Entry* Catalogue::find(std::string_view name) const {
-  for (const std::string_view space : {"", "linalg", "fft", "nn", "random", "special", "prim"}) {
+  for (const std::string_view space : {"", "linalg", "fft", "nn", "random", "special", "stats", "prim"}) {
     if (const Entry* entry = find_in(space, name)) return entry;
   }
   return nullptr;
+}
+
+const Entry* Catalogue::find_called(std::string_view dotted) const {
+  const std::size_t dot = dotted.rfind('.');
+  return dot == std::string_view::npos ? find_in("", dotted) : find_in(dotted.substr(0, dot), dotted.substr(dot + 1));
 }
 
 void Catalogue::index() {

@@ -94,6 +94,7 @@ struct Entry {
   std::vector<std::string> results;  ///< names of several results
   std::vector<std::string> also;     ///< further namespaces that export it
   std::string method;                ///< name of the Tensor method; empty: none
+  bool method_by_aliases = false;    ///< the aliases are methods too
   std::string operator_text;
   std::vector<Text> aliases;
   std::vector<std::pair<Text, Text>> vjp;  ///< argument or comma-separated arguments → expression
@@ -114,6 +115,8 @@ struct Entry {
 
   bool primitive() const { return family != "composite"; }
   bool elementwise() const { return family == "elementwise"; }
+  /// All names of the Tensor method.
+  std::vector<std::string> methods() const;
   bool has_attributes() const;
   const Arg* find_arg(std::string_view arg) const;
   /// "lento::linalg::qr"
@@ -122,8 +125,74 @@ struct Entry {
   std::string header() const;
 };
 
+/// An expression of a layer; formula.h says what the language has.
+struct Formula {
+  enum class Kind { number, string, name, call, tuple, spread, parentheses, negated, binary, conditional };
+
+  Kind kind = Kind::number;
+  std::string text;            ///< the number, the name, what is called ("nn.linear") or the operator
+  std::vector<Formula> parts;  ///< operands, arguments, elements; of a conditional: value, condition, other value
+  std::vector<std::string> keywords;  ///< of a call: the name each argument is given by, or ""
+  Position at;
+};
+
+/// What a layer does with an argument that is a list of ints.
+enum class Listing {
+  none,     ///< it is none
+  tuple,    ///< `int[]`, `int[2]`: an int stands for a list; kept as a list
+  sizes,    ///< `sizes`: an int for all axes or one for each, kept as given
+  padding,  ///< `padding`: sizes, or "same" or "valid"
+};
+
+struct LayerArg : Arg {
+  Listing listing = Listing::none;
+  std::size_t axes = 0;  ///< of `int[2]`: how many numbers; 0: any
+};
+
+struct LayerParameter {
+  std::string name;
+  Position at;
+  Formula start;                     ///< the call that makes it: `fan_in((rows, columns), columns)`
+  std::optional<Formula> condition;  ///< it is there if this holds
+};
+
+/// Parameters and a call of one op.
+struct Layer {
+  /// A part of what repr shows.
+  struct Shown {
+    enum class Form { value, named, changed } form;  ///< `3`; `eps=1e-05`; the same, only if it is not the default
+    std::string name;
+    Position at;
+  };
+
+  std::string name;  ///< in CamelCase
+  std::string doc;
+  std::string example;
+  std::vector<LayerArg> args;
+  std::vector<Formula> checks;
+  std::vector<LayerParameter> parameters;
+  std::vector<Arg> inputs;  ///< of the call: [x: Tensor] unless given
+  std::optional<Formula> forward;
+  std::vector<Shown> shown;
+  Position at;
+  std::string file;
+  std::string origin;
+  std::set<std::string> broken;
+
+  const LayerArg* find_arg(std::string_view arg) const;
+  const LayerParameter* find_parameter(std::string_view parameter) const;
+  const Arg* find_input(std::string_view input) const;
+  /// True for arguments that the layer has as attributes: all but the dtype and those that a parameter is named after.
+  bool keeps(const LayerArg& arg) const;
+  /// The call of an op inside of `forward`.
+  const Formula& call() const { return forward->kind == Formula::Kind::conditional ? forward->parts[0] : *forward; }
+  /// The generated header that declares it: "lento/nn/group_norm.gen.h"
+  std::string header() const;
+};
+
 struct Catalogue {
   std::vector<Entry> entries;           ///< in file order, files sorted by name
+  std::vector<Layer> layers;            ///< in the same order
   std::vector<std::string> files;       ///< everything that was read, for the depfile
   std::vector<std::string> math_names;  ///< functions of the scalar math header
   std::vector<const Entry*> primitives() const;
@@ -132,6 +201,8 @@ struct Catalogue {
   const Entry* find(std::string_view name) const;
   /// The op or alias of this name in one namespace, or null.
   const Entry* find_in(std::string_view space, std::string_view name) const;
+  /// The op that a layer calls: "nn.linear", "tanh"; or null.
+  const Entry* find_called(std::string_view dotted) const;
   void index();
 
  private:

@@ -91,7 +91,7 @@ class Validator {
         for (const Arg& arg : entry.args) signature += " " + param_type(arg);
         claim(composites, signature, "composite", entry.name, entry.at);
       }
-      if (!entry.method.empty()) claim(methods, entry.method, "method", entry.method, entry.at);
+      for (const std::string& method : entry.methods()) claim(methods, method, "method", method, entry.at);
     }
     for (const Entry& entry : catalogue_.entries) {
       std::vector<std::string> spaces = {entry.space};
@@ -244,9 +244,9 @@ class Validator {
 
   void check_method(const Entry& entry) {
     if (entry.method.empty()) return;
-    if (kReservedMethods.contains(entry.method)) {
-      error(entry.at,
-            fmt::format("method '{}' of op '{}': Tensor has its own '{}'", entry.method, entry.name, entry.method));
+    for (const std::string& method : entry.methods()) {
+      if (kReservedMethods.contains(method))
+        error(entry.at, fmt::format("method '{}' of op '{}': Tensor has its own '{}'", method, entry.name, method));
     }
     const bool self = !entry.args.empty() && !entry.args[0].type.list && !entry.args[0].type.optional &&
                       (entry.args[0].type.kind == ArgKind::tensor || entry.args[0].type.kind == ArgKind::operand);

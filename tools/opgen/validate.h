@@ -8,6 +8,9 @@ namespace lento::opgen {
 
 void validate(const Catalogue& catalogue, Diagnostics& diagnostics);
 
+/// Checks the layers, against the ops that they call.
+void validate_layers(const Catalogue& catalogue, Diagnostics& diagnostics);
+
 /// Checks `samples` of one entry: they name arguments, and tensors are well-formed.
 void validate_samples(const Entry& entry, Diagnostics& diagnostics);
 

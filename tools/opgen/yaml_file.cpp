@@ -112,6 +112,46 @@ std::vector<Text> YamlFile::words(const YAML::Node& node, const char* key, bool 
   return result;
 }
 
+std::vector<YamlFile::Argument> YamlFile::arguments(const YAML::Node& node, const char* key) {
+  std::vector<Argument> result;
+  if (!node.IsSequence()) {
+    error(node, fmt::format("'{}' takes a list such as [x: Tensor, axis: int = -1]", key));
+    return result;
+  }
+  bool keyword_only = false;
+  for (const YAML::Node& each : node) {
+    if (each.IsScalar() && each.Scalar() == "*") {
+      if (keyword_only) error(each, fmt::format("a second '*' in '{}'", key));
+      keyword_only = true;
+      continue;
+    }
+    Argument argument;
+    argument.keyword_only = keyword_only;
+    if (each.IsMap() && each.size() == 1 && each.begin()->second.IsScalar()) {
+      argument.name = text(each.begin()->first);
+      argument.type = text(each.begin()->second);
+    } else if (each.IsScalar() && each.Scalar().find(':') != std::string::npos) {
+      argument.name = text(each);
+      std::string& whole = argument.name.value;
+      const std::size_t colon = whole.find(':');
+      const std::size_t start = std::min(whole.find_first_not_of(' ', colon + 1), whole.size());
+      argument.type = {whole.substr(start), argument.name.at};
+      argument.type.at.column += static_cast<int>(start);
+      whole.resize(colon);
+    } else {
+      error(each, fmt::format("malformed argument '{}'; write 'name: type' or 'name: type = default'",
+                              each.IsScalar() ? each.Scalar() : "…"));
+      continue;
+    }
+    if (!is_identifier(argument.name.value)) {
+      diagnostics_.error(argument.name.at, fmt::format("argument name '{}' is not in snake_case", argument.name.value));
+      continue;
+    }
+    result.push_back(std::move(argument));
+  }
+  return result;
+}
+
 Json YamlFile::to_json(const YAML::Node& node, const char* key) {
   if (node.IsNull() || !node.IsDefined()) return {};
   if (node.IsSequence()) {

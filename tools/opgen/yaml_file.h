@@ -17,7 +17,7 @@ namespace lento::opgen {
 bool is_identifier(const std::string& text);
 
 class YamlFile {
- protected:
+ public:
   YamlFile(const std::filesystem::path& path, Diagnostics& diagnostics) : path_(path), diagnostics_(diagnostics) {}
 
   /// The list that the file is; nothing when it is empty, or wrong, which is reported.
@@ -35,6 +35,13 @@ class YamlFile {
   std::optional<bool> boolean(const YAML::Node& node, const char* key);
   /// Names in snake_case; `capital` allows the Array API's capital ones: Q, R, Vh.
   std::vector<Text> words(const YAML::Node& node, const char* key, bool capital = false);
+  /// `[x: Tensor, axis: int = -1]`: the names and what stands behind them; a bare "*" makes what follows keyword-only.
+  struct Argument {
+    Text name;
+    Text type;
+    bool keyword_only;
+  };
+  std::vector<Argument> arguments(const YAML::Node& node, const char* key);
   /// YAML's core schema: plain words may be null, booleans and numbers; quoted ones are strings.
   Json to_json(const YAML::Node& node, const char* key);
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any
 
-from .. import _core, _npy
+from .. import _core
 from .._fail import fail
 
 
@@ -24,16 +24,19 @@ def _named(tree: Any, way: str, found: dict[str, _core.Tensor]) -> None:
 
 
 def save_arrays(tree: Any, f: Any) -> None:
-    found: dict[str, _core.Tensor] = {}
-    if not isinstance(tree, _core.Tensor):
-        _named(tree, "", found)
-    if isinstance(tree, _core.Tensor):
-        _npy.header("", tree)  # what cannot be written is refused before a file is touched
-    else:
-        _npy.check(found)
     with contextlib.ExitStack() as stack:
-        out = stack.enter_context(open(f, "wb")) if isinstance(f, str | os.PathLike) else f
+        out = f
+
+        def write(content: bytes) -> None:
+            # Opened for the first bytes: what cannot be written is refused before a file is touched.
+            nonlocal out
+            if isinstance(out, str | os.PathLike):
+                out = stack.enter_context(open(out, "wb"))
+            out.write(content)
+
         if isinstance(tree, _core.Tensor):
-            _npy.write(out, tree)
+            _core._write_npy(write, tree)
         else:
-            _npy.write_all(out, found)
+            found: dict[str, _core.Tensor] = {}
+            _named(tree, "", found)
+            _core._write_npz(write, found)

@@ -84,7 +84,7 @@ class Launch {
     if (kernel_.form == LoopForm::map || inside_parallel_for()) return 0;
     const std::int64_t blocks = (reduced_ + reference::kReductionBlock - 1) / reference::kReductionBlock;
     const std::int64_t apart = kernel_.form == LoopForm::row ? outer_ : outer_ * ((inner_ + kColumns - 1) / kColumns);
-    const std::int64_t threads = num_threads();
+    const std::int64_t threads = get_num_threads();
     if (threads == 1 || blocks < 2 || apart == 0 || apart >= 2 * threads) return 0;
     const std::int64_t wanted = (kPartsPerThread * threads + outer_ - 1) / outer_;
     std::int64_t size = static_cast<std::int64_t>(

@@ -227,7 +227,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::
   grain = std::max<std::int64_t>(grain, 1);
   if (count > grain && !inside) {
     const std::int64_t grains = (count - 1) / grain + 1;
-    const auto threads = static_cast<int>(std::min<std::int64_t>(num_threads(), grains));
+    const auto threads = static_cast<int>(std::min<std::int64_t>(get_num_threads(), grains));
     const std::int64_t chunk = std::max<std::int64_t>(grains / (threads * kSmallestPart), 1) * grain;
     if (threads > 1 && current_team().run(count, chunk, threads, body)) return;
   }
@@ -238,7 +238,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::
 
 namespace lento {
 
-int num_threads() { return cpu::thread_count().load(std::memory_order_relaxed); }
+int get_num_threads() { return cpu::thread_count().load(std::memory_order_relaxed); }
 
 void set_num_threads(int count, std::source_location site) {
   const CallScope scope("set_num_threads", site);

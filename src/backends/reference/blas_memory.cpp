@@ -15,11 +15,14 @@ extern "C" {
 // What OpenBLAS's own functions use to get and give back a buffer; no header of its declares them.
 void* blas_memory_alloc(int where);
 void blas_memory_free(void* buffer);
+void openblas_set_num_threads(int count);
 }
 
 namespace lento::reference {
 
 namespace {
+
+[[maybe_unused]] const bool openblas_is_serial = (openblas_set_num_threads(1), true);
 
 // Its BUFFER_SIZE on x86-64 and arm64, and room for what other threads map in the meantime.
 constexpr std::size_t kBufferBytes = (std::size_t{128} << 20) + (std::size_t{8} << 20);

@@ -1,5 +1,12 @@
-// Memory of OpenBLAS: it maps a buffer of 128 MiB per call under way, keeps it, and tries for ever when there is no
-// room for one. Here that is std::bad_alloc.
+// What OpenBLAS is told, and what it needs.
+//
+// Threads: a call stays on the thread that makes it, so that the bits of a result do not depend on the number of
+// threads. OpenBLAS is told so once for the whole process when Lento is loaded; it knows no narrower way. A program
+// that shares this very copy of OpenBLAS, and wants its threads, calls openblas_set_num_threads afterwards; then only
+// the speed of Lento's products of float64 and complex numbers, and the promise about their bits, is at stake.
+//
+// Memory: it maps a buffer of 128 MiB per call under way, keeps it, and tries for ever when there is no room for one.
+// Here that is std::bad_alloc.
 #pragma once
 
 namespace lento::reference {

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <lento/device.h>
-#include <lento/export.h>
 
 #include <cstdint>
 
 namespace lento::testing {
 
 /// Adds the devices null:0, gated:0 and faulty:0 once.
-LENTO_API void register_testing_backends();
+void register_testing_backends();
 
 Device null_device();
 Device gated_device();
@@ -18,18 +17,18 @@ Device faulty_device();
 /// The gate of gated:0. Closed at first: runs wait in order of arrival until they are let through.
 namespace gate {
 /// Lets the next `count` runs through, whether they wait already or come later.
-LENTO_API void open(int count);
+void open(int count);
 /// Lets everything through from now on, until close().
-LENTO_API void open_forever();
-LENTO_API void close();
+void open_forever();
+void close();
 /// Blocks until `count` runs wait at the gate.
-LENTO_API void wait_for_arrivals(int count);
+void wait_for_arrivals(int count);
 /// Holds compiles for gated:0 up as well, until told otherwise.
-LENTO_API void hold_compiles(bool hold);
+void hold_compiles(bool hold);
 /// Blocks until `count` compiles are held up.
-LENTO_API void wait_for_compiles(int count);
+void wait_for_compiles(int count);
 /// Runs that are waiting now.
-LENTO_API int waiting();
+int waiting();
 }  // namespace gate
 
 /// Where faulty:0 can fail.
@@ -41,8 +40,8 @@ enum class Fault : std::uint8_t {
   completion,  // after it has computed everything
 };
 /// The `after`-th event of this kind from now on (0 is the next one) fails, once.
-LENTO_API void inject(Fault fault, int after = 0);
+void inject(Fault fault, int after = 0);
 /// True while an injected fault has not happened yet.
-LENTO_API bool fault_pending();
+bool fault_pending();
 
 }  // namespace lento::testing

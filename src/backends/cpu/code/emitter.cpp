@@ -414,7 +414,7 @@ Value* Emitter::beats(Op op, DType dtype, Value* a, Value* b) {
 }
 
 Value* Emitter::identity(Op reduction, DType dtype) {
-  const bool is_float = is_floating(dtype) || is_complex(dtype);
+  const bool is_float = is_inexact(dtype);
   const bool largest = reduction == op::reduce_min || reduction == op::reduce_all || reduction == op::arg_min;
   switch (reduction) {
     case op::reduce_sum:

@@ -244,7 +244,7 @@ Value* Emitter::select(DType dtype, Value* mask, Value* a, Value* b) {
 }
 
 Value* Emitter::number(DType dtype, double value) {
-  if (is_floating(dtype) || is_complex(dtype)) return llvm::ConstantFP::get(type(dtype), value);
+  if (is_inexact(dtype)) return llvm::ConstantFP::get(type(dtype), value);
   return llvm::ConstantInt::get(type(dtype), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
 }
 

@@ -12,14 +12,11 @@
 extern "C" {
 int omp_get_max_threads(void);
 void omp_set_num_threads(int count);
-void openblas_set_num_threads(int count);
 }
 
 namespace lento::cpu {
 
 namespace {
-
-[[maybe_unused]] const bool openblas_is_serial = (openblas_set_num_threads(1), true);
 
 // A call announces itself and then looks whether the process is ending; the end does it the other way round.
 constinit std::atomic<int> under_way{0};

@@ -2,9 +2,7 @@
 // and handed to parallel_for; so the bits of a result do not depend on the number of threads, libraries' threads do not
 // fight with ours, and a forked child finds none missing.
 //
-// OpenBLAS is told so once for the whole process when Lento is loaded (it knows no narrower way): a program that shares
-// this very copy of OpenBLAS, and wants its threads, calls openblas_set_num_threads afterwards; then only the speed of
-// Lento's products of float64 and complex numbers, and the promise about their bits, is at stake.
+// OpenBLAS is told so for the whole process (backends/reference/blas_memory.h).
 //
 // When the process ends, libraries destroy their generated code and buffers while other threads may be inside them. So
 // calls are counted: at exit those under way are waited for, and later ones throw BackendError.

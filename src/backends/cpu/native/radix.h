@@ -113,7 +113,7 @@ void radix_pass(std::int64_t count, std::int64_t parts, D* out, Load load, Digit
 inline std::int64_t radix_parts(std::int64_t count) {
   constexpr std::int64_t kLeast = std::int64_t{1} << 15;
   if (inside_parallel_for()) return (count >> 31) + 1;
-  return std::max((count >> 31) + 1, std::min<std::int64_t>(2 * num_threads(), count / kLeast));
+  return std::max((count >> 31) + 1, std::min<std::int64_t>(2 * get_num_threads(), count / kLeast));
 }
 
 /// The bytes of the keys that are not the same in all elements; `key(i)` is that of element i.

@@ -130,7 +130,7 @@ void scan_line(const T* from, T* to, std::int64_t extent, Stores stores, Combine
     }
     finish_streaming();
   };
-  parallel_for(std::min<std::int64_t>(num_threads(), chunks), 1, work);
+  parallel_for(std::min<std::int64_t>(get_num_threads(), chunks), 1, work);
 }
 
 /// Lines that follow each other in memory.
@@ -139,7 +139,7 @@ void scan_rows(const T* x, T* out, std::int64_t lines, std::int64_t extent, Comb
   if (extent == 0) return;
   constexpr bool blocked = kBlocked<T, Combine>;
   const Stores stores = stores_for(lines * extent * static_cast<std::int64_t>(sizeof(T)));
-  if (blocked && extent > kScanBlock && lines < 4 * num_threads()) {
+  if (blocked && extent > kScanBlock && lines < 4 * get_num_threads()) {
     for (std::int64_t o = 0; o < lines; ++o) scan_line(x + o * extent, out + o * extent, extent, stores, combine);
     return;
   }
@@ -164,7 +164,7 @@ template <class T, class Combine>
 void scan_columns(const T* x, T* out, const reference::AxisView& view, Combine combine) {
   using A = ComputeType<T>;
   constexpr std::int64_t kMostColumns = 512;
-  const std::int64_t parts = 4 * num_threads() / std::max<std::int64_t>(1, view.outer) + 1;
+  const std::int64_t parts = 4 * get_num_threads() / std::max<std::int64_t>(1, view.outer) + 1;
   const std::int64_t width = std::clamp<std::int64_t>((view.inner / parts + 63) / 64 * 64, 64, kMostColumns);
   const std::int64_t tiles = (view.inner + width - 1) / width;
   const std::int64_t block = std::same_as<Combine, reference::Add> ? kScanBlock : view.extent;

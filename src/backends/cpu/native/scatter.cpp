@@ -119,7 +119,7 @@ class ScatterStep final : public LibraryStep {
     const std::int64_t line = std::max<std::int64_t>(1, 64 / (cut_rows ? bytes : bytes * row));
     const std::int64_t work = plan_.rows() * (row * bytes + 16);
     const std::int64_t wanted = std::min(
-        {static_cast<std::int64_t>(num_threads()), kMaxParts, work / kGrainBytes + 1, (units + line - 1) / line});
+        {static_cast<std::int64_t>(get_num_threads()), kMaxParts, work / kGrainBytes + 1, (units + line - 1) / line});
     const std::int64_t length = ((units + wanted - 1) / wanted + line - 1) / line * line;
     parallel_for((units + length - 1) / length, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {

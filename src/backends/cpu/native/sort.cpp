@@ -106,7 +106,7 @@ class SortStep final : public LibraryStep {
   /// work within a line is better shared out.
   template <class Body>
   void for_units(std::int64_t units, std::int64_t elements, Body body) const {
-    if (units < 2 * num_threads() && view_.extent >= kLongLine) {
+    if (units < 2 * get_num_threads() && view_.extent >= kLongLine) {
       body(0, units);
     } else {
       parallel_for(units, std::max<std::int64_t>(1, 4096 / elements), body);

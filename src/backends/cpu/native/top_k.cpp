@@ -66,7 +66,7 @@ class TopKStep final : public LibraryStep {
     const std::int64_t lines = view_.outer * view_.inner;
     if (lines * k_ == 0) return;
     const auto* x = static_cast<const BitsOf<T>*>(arguments.operands[0]);
-    if (lines < 2 * num_threads() && view_.extent >= 2 * kPart && k_ <= kPart / 16) {
+    if (lines < 2 * get_num_threads() && view_.extent >= 2 * kPart && k_ <= kPart / 16) {
       for (std::int64_t line = 0; line < lines; ++line) run_long_line<T, descending>(arguments, x, line);
       return;
     }

@@ -1,0 +1,37 @@
+#include "files/files_support.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace lento::test {
+
+Folder::Folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "lento-files-XXXXXX").native();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::size_t Folder::count() const {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::filesystem::path& path, std::string_view content) {
+  std::filesystem::remove(path);  // file systems write a file that is shortened to the disk at once
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!file.flush()) throw std::runtime_error("cannot write " + path.native());
+}
+
+}  // namespace lento::test

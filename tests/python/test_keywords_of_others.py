@@ -1,0 +1,84 @@
+"""A keyword of NumPy or PyTorch that a function does not have is refused with what to write, and that is right."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+
+X = lento.asarray([3.0, 1.0, 2.0])
+
+CASES: list[tuple[Any, dict[str, Any], str]] = [
+    (lambda **k: lento.clip(X, **k), {"a_min": 0}, "it is called 'min' here"),
+    (lambda **k: X.clip(**k), {"a_max": 1}, "it is called 'max' here"),
+    (lambda **k: lento.tile(X, **k), {"reps": 2}, "it is called 'repetitions' here"),
+    (lambda **k: lento.sort(X, **k), {"kind": "stable"}, "it is not needed: the order is stable"),
+    (lambda **k: lento.argsort(X, **k), {"kind": "stable"}, "it is not needed: the order is stable"),
+    (lambda **k: lento.linspace(0, 1, 5, **k), {"retstep": True}, "write step = (stop - start) / (num - 1)"),
+    (lambda **k: lento.meshgrid(X, X, **k), {"sparse": True}, "write x[None, :] and y[:, None], which broadcast"),
+    (lambda **k: lento.interp(X, X, X, **k), {"left": 0}, "write lento.where(x < xp[0], left, lento.interp("),
+    (lambda **k: lento.interp(X, X, X, **k), {"right": 0}, "write lento.where(x > xp[-1], right, lento.interp("),
+    (lambda **k: lento.nan_to_num(X, **k), {"copy": False}, "it is not needed: the result is a new tensor"),
+    (lambda **k: lento.take(X, [0], **k), {"mode": "clip"}, "give lento.clip(indices, 0, n - 1) or lento.remainder("),
+    (lambda **k: lento.average(X, **k), {"returned": True}, "the sum of the weights is weights.sum()"),
+    (lambda **k: lento.sum(X, **k), {"initial": 1}, "write initial + lento.sum(x)"),
+    (lambda **k: lento.prod(X, **k), {"initial": 1}, "write initial * lento.prod(x)"),
+    (lambda **k: X.max(**k), {"initial": 1}, "write lento.maximum(lento.max(x), initial)"),
+    (lambda **k: lento.min(X, **k), {"initial": 1}, "write lento.minimum(lento.min(x), initial)"),
+    (lambda **k: lento.add(X, X, **k), {"dtype": "float64"}, "convert what it is given, or its result, with x.astype("),
+    (lambda **k: lento.zeros(3, **k), {"order": "C"}, "it is not needed: tensors have no memory layout"),
+    (
+        lambda **k: X.reshape((1, 3), **k),
+        {"order": "F"},
+        "elements are in row-major order; order='F' is x.T.reshape(shape[::-1]).T",
+    ),
+    (
+        lambda **k: lento.einsum("i,i->", X, X, **k),
+        {"optimize": True},
+        "there is no such search; operands are contracted",
+    ),
+    (lambda **k: lento.random.normal(0, 1, **k), {"size": 3}, "it is called 'shape' here, and comes first"),
+    (lambda **k: lento.sum(X, **k), {"dim": 0}, "it is called 'axis' here"),
+]
+
+
+@pytest.mark.parametrize(("call", "keyword", "hint"), CASES)
+def test_a_keyword_of_others_says_what_to_write(call: Any, keyword: dict[str, Any], hint: str) -> None:
+    message = f"() got an unexpected keyword argument '{next(iter(keyword))}'; {hint}"
+    with pytest.raises(TypeError, match=re.escape(message) + ".*, at test_keywords_of_others.py:"):
+        call(**keyword)
+
+
+def test_other_keywords_are_plain_errors() -> None:
+    with pytest.raises(TypeError, match=r"^sum\(\) got an unexpected keyword argument 'retstep', at "):
+        lento.sum(X, retstep=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^exp\(\) got an unexpected keyword argument 'dim', at "):
+        lento.exp(X, dim=0)  # type: ignore[call-arg]
+
+
+def test_what_the_hints_say_is_what_numpy_does() -> None:
+    a = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    x = lento.asarray(a)
+    for shape in ((3, 2), (6,), (1, 3, 2)):
+        np.testing.assert_array_equal(x.T.reshape(shape[::-1]).T, a.reshape(shape, order="F"))
+    points, xp = np.array([-1.0, 0.5, 9.0], np.float32), np.array([0.0, 1.0, 2.0], np.float32)
+    inside = lento.interp(points, xp, xp)
+    np.testing.assert_array_equal(lento.where(points < xp[0], -7, inside), np.interp(points, xp, xp, left=-7))
+    np.testing.assert_array_equal(lento.where(points > xp[-1], 7, inside), np.interp(points, xp, xp, right=7))
+    for values in (a, a[:0]):
+        for initial in (-3.0, 2.0, 9.0):
+            x = lento.asarray(values)
+            for name in ("max", "min"):
+                with pytest.raises(TypeError) as caught:
+                    getattr(lento, name)(x, initial=initial)
+                usual, _, of_empty = str(caught.value).split("write ")[1].partition("; for an x that may be empty, ")
+                expected = getattr(np, name)(values, initial=initial)
+                for text in (usual, of_empty.partition(", at test_")[0])[0 if values.size else 1 :]:
+                    assert float(eval(text)) == expected
+    indices = lento.asarray([-4, 1, 8])
+    row = np.arange(3.0)
+    np.testing.assert_array_equal(lento.take(row, lento.clip(indices, 0, 2)), np.take(row, indices, mode="clip"))
+    np.testing.assert_array_equal(lento.take(row, lento.remainder(indices, 3)), np.take(row, indices, mode="wrap"))
