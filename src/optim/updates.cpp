@@ -39,7 +39,7 @@ void sgd_update(Tensor& parameter, const Tensor& gradient, Tensor* momentum_buff
 void adam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Tensor& exp_avg_sq, const AdamUpdate& by,
                  std::source_location site) {
   const CallScope scope("adam_update", site);
-  const auto [beta1, beta2] = by.betas;
+  const double beta1 = by.betas.first, beta2 = by.betas.second;
   const auto step = static_cast<double>(by.step);
   const double size = by.lr / (1 - std::pow(beta1, step));
   const double root = std::sqrt(1 - std::pow(beta2, step));
@@ -56,7 +56,7 @@ void adam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Ten
 void adamax_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Tensor& exp_inf, const AdamaxUpdate& by,
                    std::source_location site) {
   const CallScope scope("adamax_update", site);
-  const auto [beta1, beta2] = by.betas;
+  const double beta1 = by.betas.first, beta2 = by.betas.second;
   const double size = by.lr / (1 - std::pow(beta1, static_cast<double>(by.step)));
   by_parts<2>(parameter, gradient, {&exp_avg, &exp_inf}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by, false);
@@ -70,7 +70,7 @@ void adamax_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, T
 void nadam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Tensor& exp_avg_sq, Tensor& mu_product,
                   const NAdamUpdate& by, std::source_location site) {
   const CallScope scope("nadam_update", site);
-  const auto [beta1, beta2] = by.betas;
+  const double beta1 = by.betas.first, beta2 = by.betas.second;
   const auto step = static_cast<double>(by.step);
   const double correction = 1 - std::pow(beta2, step);
   const double mu = beta1 * (1 - 0.5 * std::pow(0.96, step * by.momentum_decay));
@@ -97,7 +97,7 @@ void nadam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Te
 void radam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Tensor& exp_avg_sq, const RAdamUpdate& by,
                   std::source_location site) {
   const CallScope scope("radam_update", site);
-  const auto [beta1, beta2] = by.betas;
+  const double beta1 = by.betas.first, beta2 = by.betas.second;
   const auto step = static_cast<double>(by.step);
   const double correction = 1 - std::pow(beta2, step);
   const double longest = 2 / (1 - beta2) - 1;
@@ -124,7 +124,7 @@ void radam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Te
 void lion_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, const LionUpdate& by,
                  std::source_location site) {
   const CallScope scope("lion_update", site);
-  const auto [beta1, beta2] = by.betas;
+  const double beta1 = by.betas.first, beta2 = by.betas.second;
   const Tensor direction = sign(add(multiply(beta1, exp_avg), multiply(1 - beta1, gradient)));
   set(exp_avg, multiply(exp_avg, beta2));
   set(exp_avg, add(exp_avg, multiply(1 - beta2, gradient)));
