@@ -87,9 +87,10 @@ MayBlock::MayBlock(bool may) : outer_(std::exchange(may_block, may)) {}
 MayBlock::~MayBlock() { may_block = outer_; }
 
 void install_blocking_hooks() {
-  const auto before = []() -> void* {
-    if (!may_block || released != nullptr) return nullptr;
-    return released = PyEval_SaveThread();
+  const auto before = [](WhoMayBlock who) -> void* {
+    if (released != nullptr) return nullptr;
+    const bool may = may_block || (who == WhoMayBlock::anybody && Py_IsInitialized() != 0 && PyGILState_Check() != 0);
+    return may ? released = PyEval_SaveThread() : nullptr;
   };
   const auto after = [](void* /*token*/) { take_back(); };
   const auto may = [] { return may_block || released != nullptr || PyGILState_Check() == 0; };

@@ -50,6 +50,10 @@ void release_in_child() {
 
 }  // namespace
 
+void install_fork_locks() { (void)locks(); }
+
+void call_in_child(void (*function)()) { pthread_atfork(nullptr, nullptr, function); }
+
 void lock_while_forking(std::mutex& mutex, ForkOrder order) {
   lock_while_forking([&mutex] { mutex.lock(); }, [&mutex] { mutex.unlock(); }, order);
 }

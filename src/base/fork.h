@@ -2,6 +2,7 @@
 // copy. Locks that any thread may hold are registered here; fork() then waits for them and the child finds them free.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 
@@ -24,6 +25,11 @@ enum class ForkOrder {
   waiting,
   memory
 };
+
+/// Installs what fork() calls for these locks. What a caller installs afterwards is called before them.
+void install_fork_locks();
+/// Calls this in every child, on its only thread.
+void call_in_child(void (*function)());
 
 /// The mutex must live as long as the process.
 void lock_while_forking(std::mutex& mutex, ForkOrder order);
@@ -51,6 +57,27 @@ class Lasting {
   }
 
  private:
+  static inline const bool made_at_start_ = (get(), true);
+};
+
+/// The one T of a process, made and kept as a Lasting is; the child of a fork has its own. For what threads of the parent
+/// may be waiting on: no thread of the child can wake them, and a condition variable that counts them may never return.
+template <class T>
+class PerProcess {
+ public:
+  static T& get() {
+    (void)&made_at_start_;
+    return *current().load(std::memory_order_acquire);
+  }
+
+ private:
+  static std::atomic<T*>& current() {
+    static std::atomic<T*> one = [] {
+      call_in_child([] { current().store(new T, std::memory_order_release); });
+      return new T;
+    }();
+    return one;
+  }
   static inline const bool made_at_start_ = (get(), true);
 };
 

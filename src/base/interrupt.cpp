@@ -8,7 +8,7 @@ namespace {
 std::atomic<InterruptCheck> installed{nullptr};
 // Set together, once; `before` is published last.
 std::atomic<void (*)(void*)> after_blocking{nullptr};
-std::atomic<void* (*)()> before_blocking{nullptr};
+std::atomic<void* (*)(WhoMayBlock)> before_blocking{nullptr};
 std::atomic<bool (*)()> asked_to_block{nullptr};
 }  // namespace
 
@@ -29,8 +29,8 @@ bool may_block() {
   return ask == nullptr || ask();
 }
 
-Blocking::Blocking() {
-  if (const auto before = before_blocking.load(std::memory_order_acquire); before != nullptr) token_ = before();
+Blocking::Blocking(WhoMayBlock who) {
+  if (const auto before = before_blocking.load(std::memory_order_acquire); before != nullptr) token_ = before(who);
 }
 
 Blocking::~Blocking() {

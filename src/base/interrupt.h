@@ -13,11 +13,15 @@ void set_interrupt_check(InterruptCheck check);
 /// Calls it, if there is one.
 void check_interrupt();
 
+/// Threads whose front end lets go of its lock while they block: those that it called for something that may wait, or
+/// any that holds the lock.
+enum class WhoMayBlock { asked, anybody };
+
 /// Called before a thread blocks and after: a front end lets go of a lock of its own meanwhile. What `before` returns
 /// is given to `after`; null means that nothing was done. No lock of Lento's is held. `may_block` is asked where
 /// waiting could as well happen later: false while the thread keeps that lock. One set for the process.
 struct BlockingHooks {
-  void* (*before)() = nullptr;
+  void* (*before)(WhoMayBlock who) = nullptr;
   void (*after)(void* token) = nullptr;
   bool (*may_block)() = nullptr;
 };
@@ -28,7 +32,7 @@ bool may_block();
 /// The thread may block while this lives.
 class Blocking {
  public:
-  Blocking();
+  explicit Blocking(WhoMayBlock who = WhoMayBlock::asked);
   ~Blocking();
   Blocking(const Blocking&) = delete;
   Blocking& operator=(const Blocking&) = delete;

@@ -1,9 +1,8 @@
 #include "base/value.h"
 
 #include "base/called.h"
+#include "base/fork.h"
 #include "base/interrupt.h"
-
-#include <pthread.h>
 
 #include <array>
 #include <condition_variable>
@@ -20,18 +19,8 @@ struct WaitBucket {
 constexpr std::size_t kBuckets = 16;
 using WaitBuckets = std::array<WaitBucket, kBuckets>;
 
-std::atomic<WaitBuckets*>& wait_buckets() {
-  static std::atomic<WaitBuckets*> buckets = [] {
-    // A condition variable that threads of the parent wait on is of no use to a child: it gets new ones.
-    pthread_atfork(nullptr, nullptr, [] { wait_buckets().store(new WaitBuckets, std::memory_order_release); });
-    return new WaitBuckets;  // threads may still wait while the process exits
-  }();
-  return buckets;
-}
-
 WaitBucket& bucket_of(const Completion* completion) {
-  return (
-      *wait_buckets().load(std::memory_order_acquire))[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
+  return PerProcess<WaitBuckets>::get()[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
 }
 
 }  // namespace

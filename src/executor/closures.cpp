@@ -3,13 +3,12 @@
 #include "base/counters.h"
 #include "base/devices.h"
 #include "base/fail.h"
+#include "base/fork.h"
 #include "base/interrupt.h"
 #include "base/process_end.h"
 #include "base/source.h"
 #include "base/timings.h"
 #include "executor/workers.h"
-
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -233,23 +232,23 @@ std::string text_of(const std::exception_ptr& exception) {
 /// Nothing may leave this: the process would abort instead of ending with its exit code.
 void end_closures() noexcept;
 
-AllClosures*& all_closures() {
-  static AllClosures* all = [] {
-    prepare_workers();  // closures wait for runs, also at the end of the process
-    at_process_end(EndStage::closures, end_closures);
-    // A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
-    pthread_atfork(nullptr, nullptr, [] { all_closures() = std::make_unique<AllClosures>().release(); });
-    return new AllClosures;  // never destroyed: workers may outlive static destructors
-  }();
-  return all;
-}
+/// A forked child has no worker and must not touch locks somebody held: it starts with empty queues.
+AllClosures& all_closures() { return PerProcess<AllClosures>::get(); }
 
-DeviceClosures& closures_of(std::uint8_t device) { return (*all_closures())[device]; }
+DeviceClosures& closures_of(std::uint8_t device) { return all_closures()[device]; }
+
+/// Before the first closure.
+void arrange_end() {
+  static std::atomic<bool> arranged{false};
+  if (arranged.exchange(true)) return;
+  prepare_workers();  // closures wait for runs, also at the end of the process
+  at_process_end(EndStage::closures, end_closures);
+}
 
 void end_closures() noexcept {
   if (abandoned.load()) return;
   try {
-    for (DeviceClosures& closures : *all_closures()) closures.async.finish();
+    for (DeviceClosures& closures : all_closures()) closures.async.finish();
     for (const std::exception_ptr& failure : take_closure_failures()) {
       std::fprintf(stderr, "lento: an asynchronous step closure failed after the last step: %s\n",
                    text_of(failure).c_str());
@@ -293,6 +292,7 @@ void add_step_closure(StepClosure f, std::vector<Tensor> args, bool run_async, D
       fail<ValueError>("argument {} is an empty tensor handle, default-constructed or moved from", i);
     }
   }
+  arrange_end();
   DeviceClosures& closures = closures_of(device.id());
   const std::lock_guard lock(closures.mutex);
   closures.waiting.push_back({std::move(f), std::move(args), run_async});
@@ -353,12 +353,12 @@ void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
 void run_step_closures(Device device) { run_closures(device.id(), take_closures(device.id())); }
 
 void wait_closures() {
-  for (DeviceClosures& closures : *all_closures()) closures.async.drain();
+  for (DeviceClosures& closures : all_closures()) closures.async.drain();
 }
 
 std::vector<std::exception_ptr> take_closure_failures() {
   std::vector<std::exception_ptr> failures;
-  for (DeviceClosures& closures : *all_closures()) {
+  for (DeviceClosures& closures : all_closures()) {
     if (std::exception_ptr failure = closures.async.take_failure()) failures.push_back(std::move(failure));
   }
   return failures;
@@ -374,7 +374,7 @@ void set_closure_idle_time(std::chrono::milliseconds time) { idle_milliseconds =
 
 std::size_t closure_workers() {
   std::size_t workers = 0;
-  for (DeviceClosures& closures : *all_closures()) workers += closures.async.has_worker() ? 1 : 0;
+  for (DeviceClosures& closures : all_closures()) workers += closures.async.has_worker() ? 1 : 0;
   return workers;
 }
 

@@ -1,6 +1,8 @@
 #include "executor/workers.h"
 
 #include "base/fail.h"
+#include "base/fork.h"
+#include "base/interrupt.h"
 #include "base/process_end.h"
 
 #include <pthread.h>
@@ -121,53 +123,71 @@ void stay_stopped() {
   }
 }
 
+Pools*& current_pools();
+
+void before_fork() {
+  forking.fetch_add(1);
+  // What a task lets go of at its end may need the front end's lock, which a thread that forks holds.
+  const Blocking blocking(WhoMayBlock::anybody);
+  while (launching != 0) std::this_thread::yield();
+  for (Pool& pool : *current_pools()) pool.pause();
+}
+
+void after_fork_in_parent() {
+  for (Pool& pool : *current_pools()) pool.resume();
+  forking.fetch_sub(1);
+}
+
+/// The child has none of the threads, and condition variables that they wait on: it starts with pools of its own and
+/// leaves the old ones alone.
+void after_fork_in_child() {
+  current_pools() = std::make_unique<Pools>().release();
+  forking = 0;
+  launching = 0;  // a thread may have announced itself and not yet seen the fork
+}
+
 Pools*& current_pools() {
   static Pools* pools = [] {
-    at_process_end(EndStage::workers, [] {
-      ending_thread = std::this_thread::get_id();
-      ending = true;
-      while (launching != 0) std::this_thread::yield();
-      for (Pool& pool : *current_pools()) pool.stop();
-    });
-    // The child has none of the threads, and condition variables that they wait on: it starts with pools of its own
-    // and leaves the old ones alone.
-    pthread_atfork(
-        [] {
-          forking.fetch_add(1);
-          while (launching != 0) std::this_thread::yield();
-          for (Pool& pool : *current_pools()) pool.pause();
-        },
-        [] {
-          for (Pool& pool : *current_pools()) pool.resume();
-          forking.fetch_sub(1);
-        },
-        [] {
-          current_pools() = std::make_unique<Pools>().release();
-          forking = 0;
-        });
+    install_fork_locks();  // tasks take these locks: a fork waits for the tasks first
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     return new Pools;  // never destroyed: late submissions must find them
   }();
   return pools;
+}
+// Before there are threads: a fork in the middle of making it would leave the child with half of it, and what is
+// installed while a fork is on its way is not called in its child.
+[[maybe_unused]] Pools* const made_at_start = current_pools();
+
+void end_workers() {
+  ending_thread = std::this_thread::get_id();
+  ending = true;
+  while (launching != 0) std::this_thread::yield();
+  for (Pool& pool : *current_pools()) pool.stop();
 }
 
 }  // namespace
 
 NoForkNow::NoForkNow() {
-  (void)current_pools();  // installs what fork() calls
   while (true) {
     launching.fetch_add(1);
-    if (forking == 0 && !must_stop()) return;
+    if (forking == 0 && !must_stop()) break;
     launching.fetch_sub(1);
+    const Blocking blocking;  // the fork may wait for a task that needs the front end's lock
     stay_stopped();
     while (forking != 0) std::this_thread::yield();
   }
+  prepare_workers();
 }
 
 NoForkNow::~NoForkNow() { launching.fetch_sub(1); }
 
 void set_end_of_process(std::chrono::milliseconds limit) { end_of_process = limit; }
 
-void prepare_workers() { (void)current_pools(); }
+void prepare_workers() {
+  static std::atomic<bool> arranged{false};
+  if (arranged.load(std::memory_order_relaxed) || arranged.exchange(true)) return;
+  at_process_end(EndStage::workers, end_workers);
+}
 
 void submit(Workers pool, std::function<void()> task) noexcept {
   try {

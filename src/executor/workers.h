@@ -10,7 +10,7 @@ namespace lento {
 /// Runs and compiles have workers of their own, so that a compile never waits for long runs to end.
 enum class Workers { run, compile };
 
-/// Installs what the end of the process and fork() need. What the process does at its end is done in the reverse order:
+/// Installs what the end of the process needs. What the process does at its end is done in the reverse order:
 /// whoever waits for runs then must have called this before.
 void prepare_workers();
 

@@ -165,7 +165,7 @@ TEST_F(Async, E1_ACallerThatWaitsRunsItselfWhatWasShortTheLastTime) {
   const Tensor x = zeros({40, 40}, DType::float32, reference);  // products are taken to be long there
   eval(x);
   wait();
-  set_blocking_hooks({[]() -> void* { return &++blocked; }, [](void* /*token*/) {}});
+  set_blocking_hooks({[](WhoMayBlock /*who*/) -> void* { return &++blocked; }, [](void* /*token*/) {}});
   const auto runs_here = [&](bool waits) {
     const std::uint64_t before = metrics::counter("launch.inline");
     const int blocked_before = blocked;

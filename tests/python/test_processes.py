@@ -291,6 +291,19 @@ for thread in threads:
     check_program(FORK + program, "{7}\n")
 
 
+def test_e5_a_fork_lets_runs_end_that_hold_the_last_reference_to_an_array() -> None:
+    program = """
+import numpy
+for _ in range(5):
+    x = lento.asarray(numpy.ones((600, 600), "float32"), copy=False)
+    y = x @ x
+    lento.step()
+    del x  # the run lets go of the array, which takes the GIL
+    print(child(everything), float(y[0, 0]), flush=True)
+"""
+    check_program(FORK + program, "7 600.0\n" * 5)
+
+
 def test_e5_a_thread_may_fork() -> None:
     program = """
 everything()

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/processors.h"
 #include "base/fail.h"
+#include "base/fork.h"
 #include "base/source.h"
 
 #include <linux/futex.h>
@@ -66,6 +67,8 @@ struct Job {
   std::exception_ptr failure;  // of whoever set `failed`
 };
 
+void stop_team_at_exit();
+
 class Team {
  public:
   /// False when the team is busy: then nothing was done.
@@ -109,6 +112,7 @@ class Team {
 
   void start_helpers(int wanted) {
     if (static_cast<int>(helpers_.size()) >= wanted) return;
+    stop_team_at_exit();
     // Signals are for the threads of the program.
     sigset_t all, before;
     sigfillset(&all);
@@ -199,18 +203,12 @@ class Team {
   Job job_;  // read by helpers that are counted in state_
 };
 
-std::atomic<Team*> team{nullptr};
-
 /// The child of a fork has none of the helpers, and maybe a job that no thread is at: it starts with a new team.
-Team& current_team() {
-  static const bool made = [] {
-    team = new Team;  // never destroyed: late callers must find it
-    std::atexit([] { team.load()->stop(); });
-    pthread_atfork(nullptr, nullptr, [] { team = new Team; });
-    return true;
-  }();
-  (void)made;
-  return *team.load(std::memory_order_relaxed);
+Team& current_team() { return PerProcess<Team>::get(); }
+
+void stop_team_at_exit() {
+  static std::atomic<bool> arranged{false};
+  if (!arranged.exchange(true)) std::atexit([] { current_team().stop(); });
 }
 
 std::atomic<int>& thread_count() {

@@ -1,9 +1,8 @@
 #include "backends/cpu/libraries/library_calls.h"
 
 #include "base/fail.h"
+#include "base/fork.h"
 #include "base/process_end.h"
-
-#include <pthread.h>
 
 #include <atomic>
 #include <thread>
@@ -22,18 +21,16 @@ namespace {
 constinit std::atomic<int> under_way{0};
 constinit std::atomic<bool> ending{false};
 
+// A child has none of the threads whose calls were under way.
+[[maybe_unused]] const bool forgotten_in_child = (call_in_child([] { under_way = 0; }), true);
+
 void end_calls() {
   ending = true;
   while (under_way != 0) std::this_thread::yield();
 }
 
 void enter() {
-  static const bool arranged = [] {
-    wait_for_calls_at_exit();
-    // A child has none of the threads whose calls were under way.
-    pthread_atfork(nullptr, nullptr, [] { under_way = 0; });
-    return true;
-  }();
+  static const bool arranged = (wait_for_calls_at_exit(), true);
   (void)arranged;
   under_way.fetch_add(1);
   if (!ending) return;
