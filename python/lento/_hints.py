@@ -1,12 +1,13 @@
-"""What names of other libraries are here: the end of an AttributeError of a module.
+"""What names of other libraries are here: the end of an AttributeError of a module, and of an ImportError.
 
 NumPy's names are in _numpy_names.py; those of tensors, modules and optimizers in _attribute_hints.py."""
 
 from __future__ import annotations
 
+import opcode
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import NoReturn
 
 from . import _numpy_names
@@ -278,11 +279,26 @@ def hint_of(module: str, name: str) -> str | None:
     return next((f"it is {space}.{name}" for space in _SPACES if _offers(sys.modules[space], name)), None)
 
 
+_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
+_EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
+
+
+def _is_importing(frame: FrameType) -> bool:
+    """Whether the frame is at ``from … import …``, which drops the text of an AttributeError."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while 0 <= at < len(code) and code[at] == _EXTENDED_ARG:
+        at += 2
+    return 0 <= at < len(code) and code[at] == _IMPORT_FROM
+
+
 def hinting(module: str) -> Callable[[str], NoReturn]:
     """What a module's ``__getattr__`` is."""
 
     def __getattr__(name: str) -> NoReturn:
         hint = hint_of(module, name)
+        if hint and f"{module}.{name}" not in sys.modules and _is_importing(sys._getframe(1)):
+            text = f"cannot import name {name!r} from {module!r}; {hint}"
+            raise ImportError(text, name=module, path=getattr(sys.modules[module], "__file__", None))
         text = f"module {module!r} has no attribute {name!r}" + (f"; {hint}" if hint else "")
         raise AttributeError(text, name=name, obj=sys.modules[module])
 

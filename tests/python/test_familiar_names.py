@@ -171,10 +171,41 @@ def test_what_a_hint_says_is_what_numpy_does(name: str, shapes: tuple[tuple[int,
 def test_other_missing_names_are_plain_errors() -> None:
     with pytest.raises(AttributeError, match=r"^module 'lento' has no attribute 'nothing'$"):
         _ = lento.nothing  # type: ignore[attr-defined]
-    with pytest.raises(ImportError, match="cannot import name 'tensor'"):
-        exec("from lento import tensor")
+    with pytest.raises(ImportError, match=r"^cannot import name 'nothing' from 'lento' \("):
+        exec("from lento import nothing")
     for module in ("lento.nn", "lento.optim", "lento.linalg"):
         assert not hasattr(sys.modules[module], "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "hint"),
+    [
+        ("lento", "tensor", "use lento.asarray"),
+        ("lento", "randn", "use lento.random.normal"),
+        ("lento", "jit", "it is not needed"),
+        ("lento", "svd", "it is lento.linalg.svd"),
+        ("lento.nn", "MultiheadAttention", "use nn.MultiHeadAttention"),
+        ("lento.nn.functional", "grid_sample", "write it"),
+        ("lento.random", "split", "it is not needed"),
+        ("lento.optim", "LBFGS", "use scipy.optimize.minimize"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "".join(f"name{i} = 0\n" for i in range(300))], ids=["short", "many names"])
+def test_an_import_of_such_a_name_says_the_same(module: str, name: str, hint: str, before: str) -> None:
+    with pytest.raises(ImportError, match=f"^cannot import name '{name}' from '{module}'; {hint}") as caught:
+        exec(f"{before}from {module} import {name} as other")
+    assert caught.value.name == module
+    with pytest.raises(AttributeError):
+        getattr(sys.modules[module], name)
+    assert not hasattr(sys.modules[module], name)
+    assert getattr(sys.modules[module], name, None) is None
+
+
+def test_an_import_after_a_missing_name_was_looked_for_works() -> None:
+    program = "try:\n    from lento import tensor\nexcept ImportError:\n    from lento import asarray as tensor"
+    names: dict[str, Any] = {}
+    exec(program, names)
+    assert names["tensor"] is lento.asarray
 
 
 # --- attributes of tensors, modules, optimizers ---
