@@ -158,7 +158,7 @@ class Arguments<std::index_sequence<numbers...>, Args...> {
   std::shared_ptr<Followed> followed_;
 };
 
-/// Whether it is a pair or tuple of a scalar and anything else.
+/// Whether it is a pair or tuple of a tensor and anything else.
 template <class T>
 inline constexpr bool kHasAux = false;
 template <class Aux>
@@ -166,7 +166,7 @@ inline constexpr bool kHasAux<std::pair<Tensor, Aux>> = true;
 template <class First, class... More>
 inline constexpr bool kHasAux<std::tuple<Tensor, First, More...>> = true;
 
-/// What is beside the scalar: one thing as it is, several as a tuple.
+/// What is beside the tensor: one thing as it is, several as a tuple.
 template <class T>
 auto aux_of(T&& value) {
   return [&]<std::size_t... i>(std::index_sequence<0, i...>) {
@@ -371,7 +371,9 @@ auto linearize(F function, A&& a, B&& b = {}, C&& c = {}, D&& d = {}, E&& e = {}
 }
 
 /// The derivatives of each element of what a function gives, a tensor, by each element of an argument: for shapes
-/// (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments are chosen as for grad.
+/// (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments are chosen as for grad. Where the function gives a pair of
+/// the tensor and anything else, this gives the derivatives and that; of a longer tuple, the derivatives and a tuple of
+/// the rest.
 template <std::size_t... argnums, class F>
 auto jacobian(F function, std::source_location site = std::source_location::current()) {
   detail::check_function("jacobian", function, site);
@@ -379,9 +381,18 @@ auto jacobian(F function, std::source_location site = std::source_location::curr
       [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
         detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("jacobian", true, line,
                                                                           std::forward<Args>(args)...);
-        const auto y = arguments.call(function, line);
-        static_assert(std::same_as<std::remove_cv_t<decltype(y)>, Tensor>, "jacobian: the function must give a Tensor");
-        return detail::one_or_all(arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(y), line));
+        auto result = arguments.call(function, line);
+        using Result = decltype(result);
+        static_assert(std::same_as<Result, Tensor> || detail::kHasAux<Result>,
+                      "jacobian: the function must give a Tensor, or a pair or tuple of a Tensor and anything else");
+        const auto rows = [&](const Tensor& y) {
+          return detail::one_or_all(arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(y), line));
+        };
+        if constexpr (detail::kHasAux<Result>) {
+          return std::pair(rows(std::get<0>(result)), detail::aux_of(std::move(result)));
+        } else {
+          return rows(result);
+        }
       },
       site);
 }

@@ -68,8 +68,6 @@ from ._autograd import (
     custom_gradient as custom_gradient,
     detach as detach,
     grad as grad,
-    hessian as hessian,
-    jacobian as jacobian,
     jvp as jvp,
     linearize as linearize,
     stop_gradient as stop_gradient,
@@ -78,6 +76,10 @@ from ._autograd import (
 )
 from ._checkpoint import (
     checkpoint as checkpoint,
+)
+from ._jacobian import (
+    hessian as hessian,
+    jacobian as jacobian,
 )
 from ._vmap import (
     vmap as vmap,

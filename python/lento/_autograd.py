@@ -10,7 +10,7 @@ from . import _core, errors, tree
 from ._core import Tensor
 from ._core import stop_gradient as stop_gradient
 from ._fail import fail
-from ._ops import eye, zeros
+from ._origin import note_origins
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack  # Python 3.10 has none, and nothing needs them at run time
@@ -29,8 +29,6 @@ __all__ = [
     "custom_gradient",
     "detach",
     "grad",
-    "hessian",
-    "jacobian",
     "jvp",
     "linearize",
     "stop_gradient",
@@ -104,7 +102,9 @@ class _Followed:
     def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None] | None = None) -> Any:
         """As the arguments, with gradients for tensors and None for what has none. Without cotangents they are ones."""
         pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
-        return self._rebuild(pulled, [None] * len(self.leaves))
+        made = self._rebuild(pulled, [None] * len(self.leaves))
+        note_origins(self.arguments, made)
+        return made
 
     def _rebuild(self, tensors: Sequence[Tensor], others: Sequence[Any]) -> Any:
         values = list(others)
@@ -214,17 +214,20 @@ def _value_and_grad(
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         followed, result = _call_followed(caller, f, argnums, args, kwargs)
-        if has_aux and not (isinstance(result, tuple | list) and len(result) == 2):
-            found = f"{len(result)} entries" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-            raise fail(
-                TypeError, f"{caller}: with has_aux the function must give a pair of a scalar and anything, not {found}"
-            )
-        value = result[0] if has_aux else result
+        value = _apart(caller, "a scalar", result)[0] if has_aux else result
         _check_scalar(caller, value)
         gradients = followed.gradients([value])
         return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return differentiated
+
+
+def _apart(caller: str, what: str, result: Any) -> tuple[Any, Any]:
+    """The two parts of what a function gives with ``has_aux``."""
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return result[0], result[1]
+    found = f"{len(result)} entries" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
+    raise fail(TypeError, f"{caller}: with has_aux the function must give a pair of {what} and anything, not {found}")
 
 
 def _check_scalar(caller: str, value: Any) -> None:
@@ -394,72 +397,6 @@ def _linearized(
         return tree.unflatten(result, changes)
 
     return result, push
-
-
-def jacobian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """The derivatives of each element of what ``f`` gives, a tensor, by each element of the arguments ``argnums``: for
-    shapes (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments may be trees, and so is the result then.
-
-        >>> lento.jacobian(lambda x: x * x)(lento.asarray([1.0, 2.0]))
-        tensor([[2., 0.],
-                [0., 4.]], dtype=float32)
-    """
-
-    @functools.wraps(f)
-    def derivatives(*args: Any, **kwargs: Any) -> Any:
-        followed, y = _call_followed("jacobian()", f, argnums, args, kwargs)
-        if not isinstance(y, Tensor):
-            raise fail(TypeError, f"jacobian(): the function must give a tensor, not {type(y).__name__}")
-        if y.dtype.kind != "f":
-            hint = "; take their real part" if y.dtype.kind == "c" else ""
-            raise fail(TypeError, f"jacobian(): the function must give real floating numbers, not {y.dtype}{hint}")
-        return _jacobian_rows(followed, y, argnums)
-
-    return derivatives
-
-
-def _jacobian_rows(followed: _Followed, y: Tensor, argnums: int | Sequence[int]) -> Any:
-    if y.size == 0:
-        pulled = [zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in followed.inputs]
-    else:
-        basis = eye(y.size, dtype=y.dtype, device=y.device).reshape((y.size, *y.shape))
-        batching = _core._Batching(y.size, "same")
-        try:
-            one = batching.enter(basis, 0)
-            leaving = followed.differentiation.pull_back([y], [one], followed.inputs)
-        finally:
-            batching.end()
-        pulled = [batching.leave(g, 0) for g in leaving]
-    shaped = [g.reshape(y.shape + x.shape) for g, x in zip(pulled, followed.inputs, strict=True)]
-    rows: list[Any] = followed._rebuild(shaped, [None] * len(followed.leaves))
-    return rows[0] if isinstance(argnums, int) else tuple(rows)
-
-
-def hessian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """The second derivatives of ``f``, which gives a real scalar, by the arguments ``argnums``: for one of shape (4,) a
-    tensor of shape (4, 4). For several it is a tuple of tuples, and for a tree a tree of trees: the first derivative is
-    by the outer entry.
-
-        >>> lento.hessian(lambda x: (x**3).sum())(lento.asarray([1.0, 2.0]))
-        tensor([[ 6.,  0.],
-                [ 0., 12.]], dtype=float32)
-    """
-    both = _value_and_grad("hessian()", f, argnums, has_aux=False)
-
-    @functools.wraps(f)
-    def second_derivatives(*args: Any, **kwargs: Any) -> Any:
-        followed, (_, slopes) = _call_followed("hessian()", both, argnums, args, kwargs)
-
-        def rows(slope: Tensor | None) -> Any:
-            if slope is None:
-                return None
-            if slope.dtype.kind == "c":
-                raise fail(TypeError, f"hessian(): an argument must be real, not {slope.dtype}")
-            return _jacobian_rows(followed, slope, argnums)
-
-        return tree.map(rows, slopes)
-
-    return second_derivatives
 
 
 def custom_gradient(

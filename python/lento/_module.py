@@ -11,6 +11,7 @@ from ._buffer import Buffer, Parameter
 from ._fail import fail
 from ._familiar import is_dtype
 from ._module_hooks import HookHandle, Hooks
+from ._origin import Origin
 from ._state import load_into
 
 __all__ = ["Buffer", "Module", "Parameter"]
@@ -63,6 +64,7 @@ class Module:
     _kept: frozenset[str] = frozenset()  # attributes whose tensors are no part of the state
     _begun: bool  # there once it was called or differentiated: containers without tensors are kept from then on
     _hooks: Hooks | None = None
+    _origin: Origin | None = None  # what this has the gradients of
     forward: Callable[..., Any]
 
     def __call__(self: HasForward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:

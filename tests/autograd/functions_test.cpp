@@ -261,6 +261,18 @@ TEST(Jacobian, HasTheShapeOfTheResultThenThatOfTheArgument) {
   EXPECT_EQ(jacobian([](const Tensor& x) { return x; })(zeros({0})).shape(), (Shape{0, 0}));
 }
 
+TEST(Jacobian, GivesWhatStandsBesideTheTensorToo) {
+  const Tensor x = tensor({1.0F, 2.0F});
+  const auto [rows, norm] = jacobian([](const Tensor& x) { return std::pair(x * x, sum(x)); })(x);
+  EXPECT_EQ(read(rows), (Floats{2, 0, 0, 4}));
+  EXPECT_EQ(norm.item<float>(), 3);
+  const auto two = [](const Tensor& x, const Tensor& y) { return std::tuple(x * y, std::string("seen"), 7); };
+  const auto [by_both, beside] = jacobian<0, 1>(two)(x, ones({2}));
+  EXPECT_EQ(read(std::get<0>(by_both)), (Floats{1, 0, 0, 1}));
+  EXPECT_EQ(read(std::get<1>(by_both)), (Floats{1, 0, 0, 2}));
+  EXPECT_EQ(beside, std::tuple(std::string("seen"), 7));
+}
+
 TEST(Hessian, IsTheJacobianOfTheGradient) {
   const auto f = [](const Tensor& x) { return sum(x * x * x); };
   EXPECT_EQ(read(hessian(f)(tensor({1.0F, 2.0F}))), (Floats{6, 0, 0, 12}));

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import lento
 import numpy as np
 import pytest
@@ -38,6 +40,19 @@ def test_arguments_may_be_trees_and_several() -> None:
     assert by_y.tolist() == [[1, 1, 1], [2, 2, 2]]
     assert lento.jacobian(lambda x: x[:0])(x).shape == (0, 2)
     assert lento.jacobian(lambda x: lento.ones(3))(x).tolist() == [[0, 0]] * 3
+
+
+def test_what_stands_beside_the_tensor_is_given_back() -> None:
+    x = lento.asarray([1.0, 2.0])
+    rows, aux = lento.jacobian(lambda x: (x * x, {"norm": x.sum(), "name": "seen"}), has_aux=True)(x)
+    assert rows.tolist() == [[2, 0], [0, 4]]
+    assert aux["norm"].item() == 3 and aux["name"] == "seen"
+    (by_x, by_y), seen = lento.jacobian(lambda x, y: [x * y, 7], (0, 1), has_aux=True)(x, lento.ones(2))
+    assert (by_x.tolist(), by_y.tolist(), seen) == ([[1, 0], [0, 1]], [[1, 0], [0, 2]], 7)
+    for given, found in [(x, "a Tensor"), ((x,), "1 entries")]:
+        says = f"jacobian(): with has_aux the function must give a pair of a tensor and anything, not {found}"
+        with pytest.raises(TypeError, match=re.escape(says)):
+            lento.jacobian(lambda _, given=given: given, has_aux=True)(x)
 
 
 def test_a_hessian_is_symmetric_and_right() -> None:
