@@ -42,6 +42,15 @@ def no_group(caller: str, what: str, given: Any) -> TypeError:
     return fail(TypeError, f"{caller}: {what} must be a dict with 'params', not {found}")
 
 
+def nothing_to_train(caller: str, parameters: Any) -> ValueError | TypeError:
+    """The error for a tree without floating tensors; one of names is what iterating over ``parameters()`` gives."""
+    leaves = tree.leaves(parameters)
+    if leaves and all(isinstance(leaf, str) for leaf in leaves):
+        what = "the names of parameters are given; give model, or model.parameters().values()"
+        return fail(TypeError, f"{caller}: {what}")
+    return fail(ValueError, f"{caller}: there is no floating tensor to train")
+
+
 def members(caller: str, what: str, params: Any, parameters: Mapping[str, Tensor]) -> list[str]:
     """The names of the parameters that a group's ``params`` are: one name or more that lead to them, a function of name
     and tensor, or a tree of them."""

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, NoReturn, SupportsFloat, TypeAlias
 from .. import _core, tree
 from .._core import Tensor
 from .._fail import fail
+from .._module import Module, modules_in
 from .._ops import zeros_like
+from .._origin import gradients_by_tensor
 from .._state import load_into
 from . import _groups
 
@@ -78,9 +80,10 @@ class Optimizer:
             groups, parameters = parameters, _groups.form_of(caller, parameters)
             groups = [{**group, "params": p} for group, p in zip(groups, parameters, strict=True)]
         self._form = parameters
+        self._has_modules = next(modules_in(parameters, set()), None) is not None
         self.parameters = _named(parameters)
         if not self.parameters:
-            raise fail(ValueError, f"{caller}: there is no floating tensor to train")
+            raise _groups.nothing_to_train(caller, parameters)
         if len({id(p) for p in self.parameters.values()}) != len(self.parameters):
             raise fail(ValueError, f"{caller}: a tensor is there twice; a module may share one")
         self.lr = lr
@@ -227,9 +230,7 @@ class Optimizer:
                 f"{caller}: there are {len(self.groups)} groups, and there were {self._group_count} when the optimizer "
                 "was made",
             )
-        given = tree.leaves_like(self._form, gradients, f"{caller}: what is given as gradients")
-        if len(trained) != len(now):
-            given = [g for p, g in zip(now, given, strict=True) if _trainable(p)]
+        given = self._gradients_of_parameters(caller, gradients)
         if self._make_step is None:
             self._make_own_step(caller, given)
         else:
@@ -241,6 +242,38 @@ class Optimizer:
             settings = [self._values({})] + [self._values(own) for own in self.groups]
             self._make_step(caller, names, parameters, given, kept, self._group_of, settings, self.step_count + 1)
         self.step_count += 1
+
+    def _gradients_of_parameters(self, caller: str, gradients: Any) -> list[Any]:
+        """The gradients, in the order of the parameters: of a tree of the same form, or of modules that have them."""
+        like: Any = gradients
+        if not self._has_modules:
+            found = self._found(gradients)
+            if found is not None:
+                return found
+            if isinstance(self._form, dict) and isinstance(gradients, Module):
+                like = gradients.parameters()
+        try:
+            given = tree.leaves_like(self._form, like, f"{caller}: what is given as gradients")
+        except ValueError:
+            found = self._found(gradients)
+            if found is None:
+                raise
+            return found
+        return [g for p, g in zip(tree.leaves(self._form), given, strict=True) if _trainable(p)]
+
+    def _found(self, gradients: Any) -> list[Any] | None:
+        """The gradients of the parameters where modules in a tree have those of all."""
+        found = gradients_by_tensor(gradients)
+        missing = [name for name, p in self.parameters.items() if id(p) not in found]
+        if not missing:
+            return [found[id(p)] for p in self.parameters.values()]
+        if len(missing) < len(self.parameters):
+            raise fail(
+                ValueError,
+                f"{type(self).__name__}.step(): the gradient of {missing[0]} is not there; take the gradients of a "
+                "module that has all parameters of the optimizer, or of several modules as a list",
+            )
+        return None
 
     def _values(self, own: Mapping[str, Any]) -> tuple[Any, ...]:
         """The settings of a group."""
