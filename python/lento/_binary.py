@@ -58,9 +58,11 @@ def _widened(x: Any, axes: int) -> Any:
 
 
 def method(function: Any, name: str) -> Any:
-    """What ``function.name`` is; called by the extension for the names of NumPy's methods."""
+    """What ``function.name`` is; called by the extension for what it does not have itself."""
     if name == "outer":
         return functools.partial(outer, function)
+    if name not in _HINTS:
+        raise AttributeError(f"lento.{function.__name__} has no attribute {name!r}", name=name, obj=function)
     known, otherwise = _HINTS[name]
     said = known.get(function.__name__, otherwise)
     raise AttributeError(f"lento.{function.__name__} has no {name!r}; write {said}", name=name, obj=function)

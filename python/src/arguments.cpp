@@ -32,6 +32,21 @@ bool could_be_shape(PyObject* object) {
   return true;
 }
 
+/// What to write where a function of the same name takes more in NumPy or PyTorch; else nothing.
+std::string hint_for_type(const Signature& signature, const Parameter& parameter, PyObject* object) {
+  const std::string_view function = signature.name;
+  const std::string_view name = parameter.name;
+  const bool of_two = name == "axis" && (is_tensor(object) || is_numpy_array(object) || PyFloat_Check(object));
+  if (of_two && (function == "max" || function == "min"))
+    return std::string("; of two tensors it is lento.") + signature.name + "imum(x, y)";
+  if (name == "sections" && is_list_or_tuple(object)) {
+    return "; cut at positions, as NumPy does, with lento.split_at(x, positions, axis), or into parts of given sizes, "
+           "as PyTorch does, with lento.split_with_sizes(x, sizes, axis)";
+  }
+  if (PySlice_Check(object)) return "; write lento.arange(start, stop, step) for a slice";
+  return {};
+}
+
 // An iterable that is meant as a list of arguments: list, tuple, range; not a str, not a Tensor, not a dict.
 PyRef as_sequence(PyObject* object) {
   if (is_list_or_tuple(object)) return PyRef::borrow(object);
@@ -52,7 +67,7 @@ void Arguments::wrong_type(std::size_t index, const char* expected) const {
   PyObject* object = slots_[index];
   const bool shape_is_spread = parameter.kind == Kind::dtype && is_int(object) && starts_with_shape(*signature_) &&
                                slots_[0] != nullptr && is_int(slots_[0]);
-  std::string hint;
+  std::string hint = hint_for_type(*signature_, parameter, object);
   if (shape_is_spread) hint = "; the shape is one argument, a tuple";
   if (shape_comes_late(index)) {
     if (parameter.kind == Kind::operand) {

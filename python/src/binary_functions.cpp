@@ -88,7 +88,12 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   // Not in the table of attributes, where the type would have them in place of its own.
   if (wanted == "__module__") return text("lento");
   if (wanted == "__doc__") return text(entry_of(self).doc);
-  if (std::ranges::find(kMethods, wanted) == std::end(kMethods)) return PyObject_GenericGetAttr(self, name);
+  if (std::ranges::find(kMethods, wanted) == std::end(kMethods)) {
+    PyObject* value = PyObject_GenericGetAttr(self, name);
+    const bool missing = value == nullptr && !wanted.starts_with('_') && PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (!missing) return value;
+    PyErr_Clear();
+  }
   const PyRef module(PyImport_ImportModule("lento._binary"));
   return module ? PyObject_CallMethod(module.get(), "method", "OO", self, name) : nullptr;
 }

@@ -92,9 +92,23 @@ constexpr KeywordHint kKeywordHints[] = {
     // PyTorch
     {"dim", nullptr, "axis", "it is called 'axis' here"},
     {"dims", nullptr, "axis", "it is called 'axis' here"},
+    {"dims", nullptr, "axes", "it is called 'axes' here"},
+    {"start_dim", nullptr, "start_axis", "it is called 'start_axis' here"},
+    {"end_dim", nullptr, "end_axis", "it is called 'end_axis' here"},
+    {"diagonal", nullptr, "k", "it is called 'k' here"},
+    {"steps", nullptr, "num", "it is called 'num' here"},
+    {"end", nullptr, "stop", "it is called 'stop' here"},
+    {"unbiased", nullptr, "correction", "write correction=1 for unbiased=True, and nothing for unbiased=False"},
+    {"requires_grad", nullptr, nullptr, "it is not needed: lento.grad differentiates by the arguments of a function"},
+    {"pin_memory", nullptr, nullptr, "it is not needed: lento.devices() has the one device that computes"},
     {"keepdim", nullptr, "keepdims", "it is called 'keepdims' here"},
     // NumPy
+    {"size", "multivariate_normal", nullptr, "it is called 'shape' here, and comes last"},
+    {"size", "dirichlet", nullptr, "it is called 'shape' here, and comes last"},
+    {"size", "choice", nullptr, "it is called 'shape' here, and comes second"},
+    {"size", "categorical", nullptr, "it is called 'shape' here"},
     {"size", nullptr, "shape", "it is called 'shape' here, and comes first"},
+    {"casting", nullptr, nullptr, "it is not needed: dtypes are promoted, and x.astype(dtype) converts"},
     {"a_min", nullptr, "min", "it is called 'min' here"},
     {"a_max", nullptr, "max", "it is called 'max' here"},
     {"reps", nullptr, "repetitions", "it is called 'repetitions' here"},
@@ -174,8 +188,10 @@ bool Arguments::bind(Signature& signature, PyObject* self, PyObject* const* args
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (next >= parameters.size() || (parameters[next].flags & kKeywordOnly) != 0) {
       const std::size_t given = static_cast<std::size_t>(count) + (self != nullptr && is_tensor(self) ? 1 : 0);
-      PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu were given", signature.name, next,
-                   next == 1 ? "" : "s", given);
+      const bool may_be_out = i + 1 == count && is_array(args[i]);
+      PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu were given%s", signature.name, next,
+                   next == 1 ? "" : "s", given,
+                   may_be_out ? "; a tensor that shall get the result is given by name, as out=y" : "");
       return false;
     }
     const Parameter& parameter = parameters[next];

@@ -12,6 +12,8 @@
 
 #include <lento/error.h>
 
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace lento::python {
@@ -147,6 +149,30 @@ Tensor plain_as_tensor(PyObject* object, std::optional<DType> beside) {
   if (is_double && dtype == kDefaultFloat) return as_tensor(object, DType::float64);
   if (is_double && dtype == kDefaultComplex) return as_tensor(object, DType::complex128);
   return as_tensor(object);
+}
+
+std::optional<Tensor> as_mask(PyObject* object) {
+  PyRef plain = PyRef::borrow(object);
+  if (is_numpy_array(object)) {
+    const auto array = host_array(object);
+    if (!array || !is_integer(array->dtype)) return std::nullopt;
+    plain = own(PyObject_CallMethod(object, "tolist", nullptr));
+  } else if (!is_list_or_range(object) || has_tensor(object)) {
+    return std::nullopt;
+  }
+  const HostList list = host_list(plain.get(), std::nullopt);
+  if (list.dtype == DType::bool_ || list.bytes.empty())
+    return from_host(list.bytes.data(), DType::bool_, list.shape, Device{});
+  if (list.dtype != DType::int64) return std::nullopt;
+  std::vector<std::uint8_t> bits;
+  bits.reserve(list.bytes.size() / sizeof(std::int64_t));
+  for (std::size_t at = 0; at < list.bytes.size(); at += sizeof(std::int64_t)) {
+    std::int64_t value = 0;
+    std::memcpy(&value, list.bytes.data() + at, sizeof(value));
+    if (value != 0 && value != 1) return std::nullopt;
+    bits.push_back(static_cast<std::uint8_t>(value));
+  }
+  return from_host(bits.data(), DType::bool_, list.shape, Device{});
 }
 
 Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Device> device, std::optional<bool> copy) {

@@ -23,4 +23,7 @@ Tensor as_tensor(PyObject* object, std::optional<DType> dtype = {}, std::optiona
 /// are as exact as those, and a float of Python's takes their dtype where it is floating (clause T3).
 Tensor plain_as_tensor(PyObject* object, std::optional<DType> beside);
 
+/// A list, or a NumPy array of integers, that holds nothing but 0 and 1, or bools, as a mask; nothing for all else.
+std::optional<Tensor> as_mask(PyObject* object);
+
 }  // namespace lento::python

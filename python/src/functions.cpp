@@ -87,7 +87,12 @@ FastFunction repeat_method = nullptr;
 
 PyObject* repeat(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   int warned = 0;
-  if (count == 2 && PyLong_Check(args[0]) && PyLong_Check(args[1])) {
+  if (count == 1 && names == nullptr && PyTuple_Check(args[0]) && PyTuple_GET_SIZE(args[0]) > 1) {
+    warned = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                              "x.repeat(%R) repeats each element as often as its own number says, as in NumPy: write "
+                              "lento.repeat(x, %R). PyTorch's x.repeat(%R) is lento.tile(x, %R)",
+                              args[0], args[0], args[0], args[0]);
+  } else if (count == 2 && PyLong_Check(args[0]) && PyLong_Check(args[1])) {
     warned = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                               "x.repeat(%S, %S) repeats each element %S times along axis %S, as in NumPy: write "
                               "x.repeat(%S, axis=%S). PyTorch's x.repeat(%S, %S) is lento.tile(x, (%S, %S))",
@@ -102,6 +107,36 @@ PyObject* repeat(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
   return warned < 0 ? nullptr : repeat_method(self, args, count, names);
 }
 
+// PyTorch's x.transpose(0, 2) swaps two axes. With more than two of them NumPy's would be an error; with two it leaves
+// them as they are for (0, 1), and would silently be something else.
+FastFunction transpose_to = nullptr;
+FastFunction swap_axes = nullptr;
+
+bool is_axis_of_matrix(PyObject* object, long axis) {
+  if (!PyLong_Check(object)) return false;
+  int is_too_large = 0;
+  const long value = PyLong_AsLongAndOverflow(object, &is_too_large);
+  return is_too_large == 0 && (value == axis || value == axis - 2);
+}
+
+PyObject* transpose(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const bool is_method = self != nullptr && is_tensor(self);
+  PyObject* const x = is_method ? self : count > 0 ? args[0] : nullptr;
+  PyObject* const* axes = args + (is_method ? 0 : 1);
+  const bool two = names == nullptr && count == (is_method ? 2 : 3) && is_int(axes[0]) && is_int(axes[1]);
+  if (!two || x == nullptr || !is_tensor(x)) return transpose_to(self, args, count, names);
+  const std::int64_t rank = tensor_of(x).rank();
+  if (rank > 2) return swap_axes(self, args, count, names);
+  const bool stays = rank == 2 && is_axis_of_matrix(axes[0], 0) && is_axis_of_matrix(axes[1], 1);
+  if (stays && PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                "x.transpose(%S, %S) leaves the two axes as they are, as in NumPy. PyTorch's "
+                                "x.transpose(%S, %S) is x.swapaxes(%S, %S), or x.T",
+                                axes[0], axes[1], axes[0], axes[1], axes[0], axes[1]) < 0) {
+    return nullptr;
+  }
+  return transpose_to(self, args, count, names);
+}
+
 // NumPy's and PyTorch's x.view(dtype) is bitcast.
 FastFunction view_method = nullptr;
 
@@ -114,20 +149,52 @@ PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
   return view_method(self, args, count, names);
 }
 
-// NumPy's uniform(0, 1, 5) would silently be an empty tensor: here the shape comes first.
-constexpr const char* kShapeFirst[] = {"uniform", "normal", "laplace", "logistic", "gumbel", "lognormal"};
+// NumPy's uniform(0, 1, 5) would silently be an empty tensor, and normal(5, 2, 100) five numbers: here the shape comes
+// first.
+enum class Reading : std::uint8_t { range, location, positive };  ///< what NumPy's first two arguments are
+struct ShapeFirst {
+  const char* name;
+  Reading reading;
+};
+constexpr ShapeFirst kShapeFirst[] = {
+    {"uniform", Reading::range},      {"randint", Reading::range},     {"normal", Reading::location},
+    {"laplace", Reading::location},   {"logistic", Reading::location}, {"gumbel", Reading::location},
+    {"lognormal", Reading::location}, {"beta", Reading::positive},     {"gamma", Reading::positive},
+};
 constexpr std::size_t kShapeFirstCount = std::size(kShapeFirst);
 FastFunction drawn[kShapeFirstCount] = {};
+
+/// Whether the numbers make sense in NumPy's order, with the greatest one as the size. Whoever means them as they are
+/// nearly always draws more numbers than the last parameter says, or writes the shape as a tuple.
+bool reads_as_numpys(Reading reading, PyObject* const* args) {
+  if (!PyFloat_CheckExact(args[1]) && !PyLong_CheckExact(args[1])) return false;
+  const double first = PyFloat_AsDouble(args[0]);
+  const double second = PyFloat_AsDouble(args[1]);
+  const double size = PyFloat_AsDouble(args[2]);
+  PyErr_Clear();  // what is too large is refused by the function itself
+  if (size < 2 || size <= first || first < 1) return false;
+  return reading == Reading::range ? first < second && second < size : second > 0 && second < size;
+}
 
 template <std::size_t I>
 PyObject* draw(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   int warned = 0;
-  if (count == 3 && PyLong_CheckExact(args[0]) && PyLong_CheckExact(args[2]) && PyObject_Not(args[0]) == 1) {
-    warned =
-        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                         "lento.random.%s(%S, %S, %S) is an empty tensor: the shape comes first. NumPy's call with "
-                         "these numbers is lento.random.%s(%S, %S, %S)",
-                         kShapeFirst[I], args[0], args[1], args[2], kShapeFirst[I], args[2], args[0], args[1]);
+  const auto [name, reading] = kShapeFirst[I];
+  if (count == 3 && PyLong_CheckExact(args[0]) && PyLong_CheckExact(args[2])) {
+    if (PyObject_Not(args[0]) == 1) {
+      warned =
+          PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                           "lento.random.%s(%S, %S, %S) is an empty tensor: the shape comes first. NumPy's call with "
+                           "these numbers is lento.random.%s(%S, %S, %S)",
+                           name, args[0], args[1], args[2], name, args[2], args[0], args[1]);
+    } else if (reads_as_numpys(reading, args)) {
+      warned = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                "lento.random.%s(%S, %S, %S) draws %S numbers: the shape comes first. NumPy's call "
+                                "with these numbers is lento.random.%s(%S, %S, %S); this one is also written "
+                                "lento.random.%s((%S,), %S, %S)",
+                                name, args[0], args[1], args[2], args[0], name, args[2], args[0], args[1], name,
+                                args[0], args[1], args[2]);
+    }
   }
   return warned < 0 ? nullptr : drawn[I](self, args, count, names);
 }
@@ -165,17 +232,21 @@ void add_functions(PyObject* module, std::span<const Export> exports) {
 void add_generated_functions(PyObject* module) {
   add_binary_function_type(module);
   for (const std::span<const Export> exports : all_exports()) add_functions(module, exports);
-  Export made[] = {find_export("lento", "where"), find_export("Tensor", "repeat"), find_export("Tensor", "view"),
-                   find_export("lento", "around")};
+  Export made[] = {find_export("lento", "where"),     find_export("Tensor", "repeat"),
+                   find_export("Tensor", "view"),     find_export("lento", "around"),
+                   find_export("lento", "transpose"), find_export("Tensor", "transpose")};
   where_of_three = std::exchange(made[0].function, where);
   repeat_method = std::exchange(made[1].function, repeat);
   view_method = std::exchange(made[2].function, view);
+  transpose_to = std::exchange(made[4].function, transpose);
+  made[5].function = transpose;
+  swap_axes = find_export("lento", "swapaxes").function;
   made[3].name = "round";
   round_to_whole = find_export("lento", "round").function;
   round_to_decimals = std::exchange(made[3].function, round);
   add_functions(module, made);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    Export random[] = {find_export("random", kShapeFirst[I])...};
+    Export random[] = {find_export("random", kShapeFirst[I].name)...};
     ((drawn[I] = std::exchange(random[I].function, draw<I>)), ...);
     add_functions(module, random);
   }(std::make_index_sequence<kShapeFirstCount>());

@@ -6,7 +6,9 @@
 #include "tensor_type.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace lento::python {
 namespace {
@@ -15,6 +17,24 @@ bool is_named(PyObject* name, const char* text) { return PyUnicode_CompareWithAS
 
 bool has_parameter(const Signature& signature, std::string_view name) {
   return std::ranges::any_of(signature.parameters, [&](const Parameter& parameter) { return parameter.name == name; });
+}
+
+/// What a reduction of the elements under a mask is.
+const char* instead_of_where(std::string_view function) {
+  constexpr std::pair<std::string_view, const char*> kInstead[] = {
+      {"sum", "lento.sum(lento.where(mask, x, 0), axis)"},
+      {"prod", "lento.prod(lento.where(mask, x, 1), axis)"},
+      {"max", "lento.max(lento.where(mask, x, -lento.inf), axis)"},
+      {"min", "lento.min(lento.where(mask, x, lento.inf), axis)"},
+      {"any", "lento.any(lento.where(mask, x, False), axis)"},
+      {"all", "lento.all(lento.where(mask, x, True), axis)"},
+      {"mean", "lento.sum(lento.where(mask, x, 0), axis) / lento.sum(mask, axis)"},
+      {"std", "lento.nanstd(lento.where(mask, x, lento.nan), axis)"},
+      {"var", "lento.nanvar(lento.where(mask, x, lento.nan), axis)"},
+  };
+  const auto* found = std::ranges::find(kInstead, function, [](const auto& entry) { return entry.first; });
+  return found == std::end(kInstead) ? "lento.where(mask, x, v) instead of x, with a v that changes nothing"
+                                     : found->second;
 }
 
 }  // namespace
@@ -35,10 +55,7 @@ bool Arguments::take_numpy_keyword(PyObject* name, PyObject* value) {
 bool Arguments::check_out() {
   const char* function = signature_->name;
   if (where_ != nullptr && (has_parameter(*signature_, "axis") || has_parameter(*signature_, "keepdims"))) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s() takes no where= here; give it lento.where(mask, x, v) instead of x where a v changes nothing (0 "
-                 "for sum, 1 for prod), and x[mask] otherwise, as for mean",
-                 function);
+    PyErr_Format(PyExc_TypeError, "%s() takes no where= here; write %s", function, instead_of_where(function));
     return false;
   }
   if (where_ != nullptr && out_ == nullptr) {

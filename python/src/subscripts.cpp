@@ -162,7 +162,11 @@ int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
     std::optional<Scalar> number;
     if (is_tensor(value)) {
       operand = tensor_of(value);
-    } else if (number = to_scalar(value); !number) {
+    } else if (number = to_scalar(value); number) {
+      // Numbers are weak: the engine takes 0 and 1 for a mask.
+    } else if (auto mask = dtype == DType::bool_ ? as_mask(value) : std::nullopt; mask) {
+      operand = *std::move(mask);
+    } else {
       // Plain lists take the precision of the target; an array has a dtype of its own.
       const bool weak = (PyList_Check(value) || PyTuple_Check(value)) && is_inexact(dtype);
       operand = as_tensor(value, weak ? std::optional(dtype) : std::nullopt);

@@ -30,6 +30,7 @@ Tensor uniform(const Ints& shape, const Operand& low, const Operand& high, std::
 Tensor normal(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
               std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&loc, &scale}, kFloating | kComplex);
+  check_not_negative("scale", scale);
   if (!is_complex(target.dtype)) return affine(standard_normal(target), scale, loc, target);
   Target part = target;
   part.dtype = real_type(target.dtype);
@@ -41,12 +42,14 @@ Tensor normal(const Ints& shape, const Operand& loc, const Operand& scale, std::
 Tensor exponential(const Ints& shape, const Operand& scale, std::optional<DType> dtype, std::optional<Device> device,
                    Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&scale}, kFloating);
+  check_not_negative("scale", scale);
   return cast(multiply(negative(log1p(negative(unit(target)))), scale), target.dtype);
 }
 
 Tensor laplace(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
                std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&loc, &scale}, kFloating);
+  check_not_negative("scale", scale);
   const Tensor v = open_symmetric(target);
   return affine(negative(multiply(sign(v), log1p(negative(abs(v))))), scale, loc, target);
 }
@@ -54,6 +57,7 @@ Tensor laplace(const Ints& shape, const Operand& loc, const Operand& scale, std:
 Tensor logistic(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
                 std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&loc, &scale}, kFloating);
+  check_not_negative("scale", scale);
   const Tensor u = open_unit(target);
   return affine(subtract(log(u), log1p(negative(u))), scale, loc, target);
 }
@@ -61,18 +65,21 @@ Tensor logistic(const Ints& shape, const Operand& loc, const Operand& scale, std
 Tensor gumbel(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
               std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&loc, &scale}, kFloating);
+  check_not_negative("scale", scale);
   return affine(negative(log(positive_exponential(target))), scale, loc, target);
 }
 
 Tensor cauchy(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
               std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&loc, &scale}, kFloating);
+  check_not_negative("scale", scale);
   return affine(tan(multiply(open_symmetric(target), std::numbers::pi / 2)), scale, loc, target);
 }
 
 Tensor lognormal(const Ints& shape, const Operand& mean, const Operand& sigma, std::optional<DType> dtype,
                  std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&mean, &sigma}, kFloating);
+  check_not_negative("sigma", sigma);
   return cast(exp(add(multiply(standard_normal(target), sigma), mean)), target.dtype);
 }
 

@@ -57,6 +57,12 @@ Target resolve(const Shape& shape, std::optional<DType> dtype, std::optional<Dev
   return target;
 }
 
+void check_not_negative(std::string_view name, const Operand& parameter) {
+  if (parameter.is_tensor() || parameter.scalar().is_complex()) return;
+  if (parameter.scalar().to<double>() < 0)
+    fail<ValueError>("{} must not be negative, got {}", name, parameter.scalar());
+}
+
 Tensor bits(const Target& target, DType dtype) {
   Generator& generator = target.generator != nullptr ? *target.generator : default_generator();
   const auto per_block = static_cast<std::uint64_t>(16 / size_of(dtype));

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 
 namespace lento::composite::chance {
 
@@ -20,6 +21,9 @@ struct Target {
 /// dtype, that of those tensors, else the default float. Throws DTypeError unless the dtype is in `allowed`.
 Target resolve(const Shape& shape, std::optional<DType> dtype, std::optional<Device> device, Generator* generator,
                std::initializer_list<const Operand*> parameters, DTypeSet allowed);
+
+/// Throws ValueError for a negative number; what tensors hold is not looked at.
+void check_not_negative(std::string_view name, const Operand& parameter);
 
 /// The next bits of the generator: uint32 or uint64.
 Tensor bits(const Target& target, DType dtype);

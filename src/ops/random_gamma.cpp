@@ -82,6 +82,8 @@ StandardGamma standard_gamma(const Tensor& a, const Target& target) {
 Tensor gamma(const Ints& shape, const Operand& alpha, const Operand& scale, std::optional<DType> dtype,
              std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&alpha, &scale}, kFloating);
+  check_not_negative("alpha", alpha);
+  check_not_negative("scale", scale);
   const auto [value, log_boost] = standard_gamma(parameter(alpha, target), target);
   return cast(multiply(multiply(value, exp(log_boost)), scale), target.dtype);
 }
@@ -90,6 +92,8 @@ Tensor gamma(const Ints& shape, const Operand& alpha, const Operand& scale, std:
 Tensor beta(const Ints& shape, const Operand& a, const Operand& b, std::optional<DType> dtype,
             std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&a, &b}, kFloating);
+  check_not_negative("a", a);
+  check_not_negative("b", b);
   const Tensor x = standard_gamma(parameter(a, target), target).logarithm();
   const Tensor y = standard_gamma(parameter(b, target), target).logarithm();
   return cast(sigmoid(subtract(x, y)), target.dtype);

@@ -422,6 +422,58 @@ def test_pytorchs_repeat_with_more_axes_names_tile() -> None:
         X.repeat(2, 1, 1)  # type: ignore[call-arg]
 
 
+def test_pytorchs_repeat_of_a_tuple_is_warned_of() -> None:
+    x = lento.asarray([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.warns(
+        RuntimeWarning, match=r"write lento.repeat\(x, \(2, 1\)\). PyTorch's .* is lento.tile\(x, \(2, 1\)"
+    ):
+        repeated = lento.ones(2).repeat((2, 1))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(repeated, np.ones(2, np.float32).repeat((2, 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lento.ones(2).repeat([2, 1]).shape == lento.ones(2).repeat(lento.asarray([2, 1])).shape == (3,)
+        assert lento.tile(x, (2, 1)).tolist() == x.tolist() * 2
+
+
+# --- transpose ---
+
+
+def test_transpose_with_two_of_more_axes_swaps_them_as_pytorch_does() -> None:
+    x = lento.asarray(np.arange(24).reshape(2, 3, 4))
+    for two in ((0, 2), (-1, 1), (1, 1)):
+        expected = np.swapaxes(x.numpy(), *two)
+        np.testing.assert_array_equal(x.transpose(*two), expected)
+        np.testing.assert_array_equal(lento.transpose(x, *two), expected)
+    np.testing.assert_array_equal(x.transpose(2, 0, 1), x.numpy().transpose(2, 0, 1))
+    assert x.transpose().shape == lento.transpose(x).shape == (4, 3, 2)
+    with pytest.raises(IndexError, match="axis 3 is out of range"):
+        x.transpose(0, 3)
+
+
+def test_a_transpose_of_a_matrix_that_changes_nothing_is_warned_of() -> None:
+    for transpose in (X.transpose, lambda *axes: lento.transpose(X, *axes)):
+        with pytest.warns(
+            RuntimeWarning, match=r"transpose\(0, 1\) leaves the two axes.*is x.swapaxes\(0, 1\), or x.T"
+        ):
+            assert transpose(0, 1).shape == (2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert X.transpose(1, 0).shape == X.transpose((1, 0)).shape == X.transpose(-1, 0).shape == (3, 2)
+        assert X.transpose((0, 1)).shape == (2, 3)
+        with pytest.raises(OverflowError):
+            X.transpose(0, 2**70)
+
+
+# --- functions of two operands ---
+
+
+def test_an_attribute_that_no_function_has_is_said_by_the_public_name() -> None:
+    with pytest.raises(AttributeError, match=r"^lento.subtract has no attribute 'nothing'$") as caught:
+        _ = lento.subtract.nothing  # type: ignore[attr-defined]
+    assert caught.value.name == "nothing" and caught.value.obj is lento.subtract
+    assert not hasattr(lento.add, "_nothing")
+
+
 # --- where things say they are from ---
 
 

@@ -41,7 +41,21 @@ CASES: list[tuple[Any, dict[str, Any], str]] = [
         "there is no such search; operands are contracted",
     ),
     (lambda **k: lento.random.normal(0, 1, **k), {"size": 3}, "it is called 'shape' here, and comes first"),
+    (lambda **k: lento.random.dirichlet(X, **k), {"size": 3}, "it is called 'shape' here, and comes last"),
+    (lambda **k: lento.random.choice(X, **k), {"size": 3}, "it is called 'shape' here, and comes second"),
+    (lambda **k: lento.random.categorical(X, **k), {"size": 3}, "it is called 'shape' here"),
+    (lambda **k: lento.add(X, X, **k), {"casting": "unsafe"}, "it is not needed: dtypes are promoted, and x.astype("),
     (lambda **k: lento.sum(X, **k), {"dim": 0}, "it is called 'axis' here"),
+    (lambda **k: lento.flip(X, **k), {"dims": 0}, "it is called 'axis' here"),
+    (lambda **k: lento.permute_dims(X, **k), {"dims": 0}, "it is called 'axes' here"),
+    (lambda **k: lento.flatten(X, **k), {"start_dim": 1}, "it is called 'start_axis' here"),
+    (lambda **k: lento.flatten(X, **k), {"end_dim": 1}, "it is called 'end_axis' here"),
+    (lambda **k: lento.tril(X, **k), {"diagonal": 1}, "it is called 'k' here"),
+    (lambda **k: lento.linspace(0, 1, **k), {"steps": 3}, "it is called 'num' here"),
+    (lambda **k: lento.arange(0, **k), {"end": 3}, "it is called 'stop' here"),
+    (lambda **k: lento.std(X, **k), {"unbiased": True}, "write correction=1 for unbiased=True, and nothing for"),
+    (lambda **k: lento.zeros(3, **k), {"requires_grad": True}, "it is not needed: lento.grad differentiates by the"),
+    (lambda **k: lento.zeros(3, **k), {"pin_memory": True}, "it is not needed: lento.devices() has the one device"),
 ]
 
 

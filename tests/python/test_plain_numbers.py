@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from typing import Any
 
 import lento
@@ -229,11 +230,74 @@ def test_out_and_where_that_cannot_be() -> None:
         lento.exp(x, out=lento.zeros((2, 3), dtype=lento.int64))
     with pytest.raises(TypeError, match=r"^exp\(\) takes where= only beside out=, .*; write lento.where\(mask, exp"):
         lento.exp(x, where=DATA > 1)
-    with pytest.raises(TypeError, match=r"^sum\(\) takes no where= here; give it lento.where\(mask, x, v\)"):
+    with pytest.raises(TypeError, match=r"^sum\(\) takes no where= here; write lento.sum\(lento.where\(mask, x, 0"):
         lento.sum(x, where=DATA > 1)
     with pytest.raises(TypeError, match=r"^modf\(\): out= is for functions with one result"):
         lento.modf(x, out=out)
     check(out, np.zeros((2, 3)), "float32")
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean", "std", "var"])
+def test_what_is_said_instead_of_where_is_what_numpy_does(name: str) -> None:
+    array = DATA > 0.5 if name in ("any", "all") else DATA
+    where = np.array([[True, False, True], [False, True, True]])
+    with pytest.raises(TypeError) as caught:
+        getattr(lento, name)(lento.asarray(array), where=where)
+    _, _, said = str(caught.value).partition(f"{name}() takes no where= here; write ")
+    initial = {"max": {"initial": -np.inf}, "min": {"initial": np.inf}}.get(name, {})
+    for axis in (None, 0, 1):
+        known = {"lento": lento, "mask": lento.asarray(where), "x": lento.asarray(array), "axis": axis}
+        result = eval(said.partition(", at test_")[0], known)
+        np.testing.assert_allclose(result, getattr(np, name)(array, axis=axis, where=where, **initial), rtol=1e-6)
+
+
+def test_out_by_position_is_told_to_be_named() -> None:
+    x = lento.asarray(DATA)
+    says = r"^exp\(\) takes 1 positional argument but 2 were given; a tensor that shall .* is given by name, as out=y"
+    with pytest.raises(TypeError, match=says):
+        lento.exp(x, x)  # type: ignore[call-arg]
+
+
+def test_integers_0_and_1_go_into_a_mask() -> None:
+    for value in ([0, 1, 1], (0, 1, 1), np.array([0, 1, 1]), np.array([0, 1, 1], np.uint8), range(2), [True, False, 1]):
+        mask, expected = lento.zeros((2, 3), dtype=bool), np.zeros((2, 3), bool)
+        at = slice(0, len(value))
+        mask[0, at] = value
+        expected[0, at] = value
+        check(mask, expected, "bool")
+    mask = lento.ones(3, dtype=bool)
+    for wrong in (
+        [0, 2, 1],
+        [0.0, 1.0, 0.0],
+        np.array([-1, 0, 1]),
+        np.array([0.0, 1.0, 1.0]),
+        lento.asarray([0, 1, 1]),
+    ):
+        with pytest.raises(TypeError, match="cannot be stored in a tensor of dtype bool; compare it first"):
+            mask[:] = wrong
+    with pytest.raises(ValueError, match="shape"):
+        mask[:] = [0, 1]
+    assert mask.tolist() == [True] * 3
+
+
+# --- arguments of the other libraries ---
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda x: lento.max(x, x), "; of two tensors it is lento.maximum(x, y)"),
+        (lambda x: lento.min(x, 0.5), "; of two tensors it is lento.minimum(x, y)"),
+        (
+            lambda x: lento.split(x, [1, 2]),
+            "; cut at positions, as NumPy does, with lento.split_at(x, positions, axis)",
+        ),
+        (lambda x: lento.take(x, slice(0, 2)), "; write lento.arange(start, stop, step) for a slice"),
+    ],
+)
+def test_a_wrong_argument_that_others_take_says_what_to_write(call: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(says)):
+        call(lento.asarray(DATA))
 
 
 # --- methods of functions of two operands ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -163,6 +164,46 @@ def test_a_call_in_numpys_order_is_warned_of_where_it_gives_nothing() -> None:
     with warnings.catch_warnings(), pytest.raises(RuntimeWarning, match="empty"):
         warnings.simplefilter("error")
         random.uniform(0, 1, 5)
+
+
+def test_a_call_in_numpys_order_is_warned_of_where_it_gives_few_numbers() -> None:
+    for call, says in (
+        (lambda: random.normal(5, 2, 100), "lento.random.normal(5, 2, 100) draws 5 numbers: the shape comes first"),
+        (lambda: random.uniform(1, 6, 1000), "is lento.random.uniform(1000, 1, 6)"),
+        (lambda: random.randint(1, 7, 10), "also written lento.random.randint((1,), 7, 10)"),
+        (lambda: random.gamma(2, 0.5, 50), "is lento.random.gamma(50, 2, 0.5)"),
+        (lambda: random.beta(2, 3, 50), "is lento.random.beta(50, 2, 3)"),
+    ):
+        with pytest.warns(RuntimeWarning, match=re.escape(says)):
+            call()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert random.normal((5,), 2, 100).shape == random.normal(5, 2, 1).shape == random.normal(5, 0, 9).shape == (5,)
+        assert random.uniform(1000, 1, 6).shape == random.randint(1000, 1, 6).shape == (1000,)
+        assert random.randint(10, 0, 5).shape == random.randint(10, 0, 100).shape == (10,)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda n: random.normal(3, 0, n), "scale"),
+        (lambda n: random.laplace(3, 0, n), "scale"),
+        (lambda n: random.logistic(3, 0, n), "scale"),
+        (lambda n: random.gumbel(3, 0, n), "scale"),
+        (lambda n: random.cauchy(3, 0, n), "scale"),
+        (lambda n: random.exponential(3, n), "scale"),
+        (lambda n: random.lognormal(3, 0, n), "sigma"),
+        (lambda n: random.gamma(3, n), "alpha"),
+        (lambda n: random.gamma(3, 1, n), "scale"),
+        (lambda n: random.beta(3, n, 1), "a"),
+        (lambda n: random.beta(3, 1, n), "b"),
+    ],
+)
+def test_negative_scales_are_refused(call: Any, name: str) -> None:
+    for number in (-1, -0.5):
+        with pytest.raises(ValueError, match=rf": {name} must not be negative, got {number}, at test_random"):
+            call(number)
+    assert call(0.25).shape == (3,)
 
 
 def test_dirichlet_sums_to_one_for_tiny_weights() -> None:
