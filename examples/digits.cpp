@@ -74,9 +74,9 @@ void run(int steps, std::uint64_t seed, const std::string& losses, const std::st
   const std::int64_t learnt = digits.size() - kTest;
 
   // A function of its own, because what still has a name when the step is handed over, as gradients would, is kept.
-  const auto train_step = [&, &images = images, &digits = digits] {
+  const auto train_step = [&, &all = images, &read = digits] {
     const Tensor chosen = lento::random::randint(kBatch, 0, learnt);
-    const auto [loss, gradients] = lento::value_and_grad(loss_of)(model, images[chosen], digits[chosen]);
+    const auto [loss, gradients] = lento::value_and_grad(loss_of)(model, all[chosen], read[chosen]);
     optimizer.step(model, gradients);
     return loss;
   };

@@ -62,15 +62,6 @@ class LENTO_API Followed {
   std::vector<Tensor> followed_;  // in place of the floating ones
 };
 
-/// Throws ValueError for a function that can be empty, and is.
-LENTO_API void refuse_empty_function(const char* caller, const std::source_location& site);
-template <class F>
-void check_function(const char* caller, const F& function, const std::source_location& site) {
-  if constexpr (std::is_constructible_v<bool, const F&> && !std::is_function_v<F>) {
-    if (!static_cast<bool>(function)) refuse_empty_function(caller, site);
-  }
-}
-
 /// Where `number` stands among `numbers`, or how many there are.
 template <std::size_t... numbers>
 constexpr std::size_t place_of(std::size_t number) {

@@ -6,6 +6,7 @@
 #include <lento/export.h>
 #include <lento/tensor.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,10 @@ namespace lento {
 /// The key under which the pending graph of these tensors is or will be cached; 0 when nothing is pending.
 LENTO_API std::uint64_t graph_key(const std::vector<Tensor>& tensors,
                                   std::source_location site = std::source_location::current());
+template <std::convertible_to<Tensor> T>
+std::uint64_t graph_key(const T& x, std::source_location site = std::source_location::current()) {
+  return graph_key(std::vector<Tensor>{x}, site);
+}
 
 namespace cache {
 

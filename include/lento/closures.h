@@ -95,7 +95,7 @@ template <class F, std::convertible_to<Tensor> T>
 void add_step_closure(F f, const T& x, bool run_async) = delete;  // in braces: add_step_closure(f, {loss}, true)
 
 /// Runs the closures added since the last step now, as step() does after launching.
-LENTO_API void run_step_closures(Device device = {});
+LENTO_API void run_step_closures(Device device = {}, std::source_location site = std::source_location::current());
 
 /// Blocks until the asynchronous closures handed over so far have run (or were dropped after one failed).
 LENTO_API void wait_closures();

@@ -19,7 +19,8 @@ namespace lento {
 /// return before they are done. Throws when a plan cannot be made; nothing has changed then (clause E6). An op that
 /// fails while running is reported by reading what depends on it, and once by wait() (clause E7).
 LENTO_API void eval(const std::vector<Tensor>& tensors, std::source_location site = std::source_location::current());
-inline void eval(const Tensor& x, std::source_location site = std::source_location::current()) {
+template <std::convertible_to<Tensor> T>
+void eval(const T& x, std::source_location site = std::source_location::current()) {
   eval(std::vector<Tensor>{x}, site);
 }
 /// eval(x, y, z)
@@ -29,7 +30,7 @@ void eval(const LocatedTensor& first, const Tensor& second, const Tensors&... re
 }
 
 struct StepOptions {
-  bool wait = false;         // return when the work is done; throws as wait() does
+  bool wait = false;         // return when the work is done; throws what this step failed with, and nothing older
   bool all_threads = false;  // take what every thread has recorded, not only the caller
 };
 
@@ -53,6 +54,11 @@ enum class DumpFormat : std::uint8_t {
 /// The pending graph of these tensors (clause M2). A tensor that is ready appears as nothing to do.
 LENTO_API std::string dump(const std::vector<Tensor>& tensors, DumpFormat format = DumpFormat::text,
                            std::source_location site = std::source_location::current());
+template <std::convertible_to<Tensor> T>
+std::string dump(const T& x, DumpFormat format = DumpFormat::text,
+                 std::source_location site = std::source_location::current()) {
+  return dump(std::vector<Tensor>{x}, format, site);
+}
 
 /// Names the ops recorded while it lives: `Scope layer("layer1");`. Scopes nest: "model/layer1".
 class LENTO_API Scope {

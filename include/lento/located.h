@@ -1,6 +1,8 @@
 // Functions that know the line that calls them, whatever their arguments are: what grad, vmap and their like give.
 #pragma once
 
+#include <lento/export.h>
+
 #include <cstddef>
 #include <functional>
 #include <source_location>
@@ -17,6 +19,15 @@ namespace detail {
 /// What an argument or a result is as a value: a part of a tensor is a tensor.
 template <class T>
 using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, Subscript>, Tensor, std::remove_cvref_t<T>>;
+
+/// Throws ValueError for a function that can be empty, and is.
+LENTO_API void refuse_empty_function(const char* caller, const std::source_location& site);
+template <class F>
+void check_function(const char* caller, const F& function, const std::source_location& site) {
+  if constexpr (std::is_constructible_v<bool, const F&> && !std::is_function_v<F>) {
+    if (!static_cast<bool>(function)) refuse_empty_function(caller, site);
+  }
+}
 
 /// `body(line, arguments...)` as a function of the arguments. A default argument cannot follow any number of others,
 /// so there is an overload for each number; beyond six the line is the one that made the function.

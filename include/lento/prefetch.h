@@ -33,6 +33,8 @@ namespace detail {
 
 /// Throws ValueError unless this is a number of items that prefetch can keep.
 LENTO_API void check_prefetch_size(std::size_t size, const std::source_location& site);
+/// Throws BackendError: the thread that loads is in the process that this one was forked from.
+[[noreturn]] LENTO_API void refuse_prefetch_of_parent(const std::source_location& site);
 
 /// What a tree in an item only recorded belongs to the thread that recorded it, and starts there.
 template <class Item>
@@ -87,8 +89,9 @@ class Prefetch {
  public:
   /// What prefetch() calls.
   template <class Source>
-  Prefetch(Source source, std::size_t size) : feed_(std::make_unique<Feed>()) {
+  Prefetch(Source source, std::size_t size, const std::source_location& site) : feed_(std::make_unique<Feed>()) {
     feed_->size = size;
+    feed_->site = site;
     // The source lives in the thread's function: it ends with the thread, also when nobody asks for its last item.
     feed_->thread = std::jthread([feed = feed_.get(), source = std::move(source)](const std::stop_token& stop) mutable {
       feed->load(stop, source);
@@ -153,6 +156,7 @@ class Prefetch {
     std::exception_ptr failure;
     bool ended = false;  // no more items come
     std::size_t size = 0;
+    std::source_location site;    // of the call of prefetch()
     std::optional<Item> current;  // where a loop is
     pid_t process = ::getpid();   // whose thread it is
     std::jthread thread;          // last: it uses the others
@@ -184,9 +188,7 @@ class Prefetch {
     }
 
     std::optional<Item> next() {
-      if (process != ::getpid()) {
-        throw BackendError("prefetch: its thread is in the process that this one was forked from; make one here");
-      }
+      if (process != ::getpid()) detail::refuse_prefetch_of_parent(site);
       std::unique_lock lock(mutex);
       ready.wait(lock, [this] { return !items.empty() || ended; });
       if (items.empty()) {
@@ -224,7 +226,7 @@ template <class Source>
 auto prefetch(Source&& source, std::size_t size = 2, std::source_location site = std::source_location::current()) {
   detail::check_prefetch_size(size, site);
   using Item = typename std::invoke_result_t<std::decay_t<Source>&>::value_type;
-  return Prefetch<Item>(std::forward<Source>(source), size);
+  return Prefetch<Item>(std::forward<Source>(source), size, site);
 }
 
 /// The same for the items of a range, views included. A range that has a name is not copied: it must outlive this.
@@ -234,7 +236,7 @@ auto prefetch(Range&& range, std::size_t size = 2, std::source_location site = s
   detail::check_prefetch_size(size, site);
   using View = std::views::all_t<Range>;
   return Prefetch<std::ranges::range_value_t<View>>(detail::Items<View>(std::views::all(std::forward<Range>(range))),
-                                                    size);
+                                                    size, site);
 }
 
 }  // namespace lento

@@ -327,11 +327,12 @@ auto flatten(const T& tree) {
   });
 }
 
-/// A tree of `function(leaf, …)` over the leaves of one tree, or of several whose leaves have the same names.
+namespace detail {
+
 template <class F, Tree T, Tree... Others>
-T map(F&& function, const T& tree, const Others&... others) {
+T map(const std::source_location& site, F& function, const T& tree, const Others&... others) {
   const std::vector<Tensor> first = leaves(tree);
-  const std::vector<std::vector<Tensor>> rest{leaves_like(tree, others, "map: another tree")...};
+  const std::vector<std::vector<Tensor>> rest{tree::leaves_like(tree, others, "map: another tree", site)...};
   std::vector<Tensor> made;
   made.reserve(first.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -339,7 +340,30 @@ T map(F&& function, const T& tree, const Others&... others) {
       return function(first[i], rest[k][i]...);
     }(std::make_index_sequence<sizeof...(Others)>{}));
   }
-  return unflatten(tree, made);
+  return unflatten(tree, made, site);
+}
+
+}  // namespace detail
+
+/// A tree of `function(leaf)` over the leaves of a tree.
+template <class F, Tree T>
+T map(F&& function, const T& tree, std::source_location site = std::source_location::current()) {
+  return detail::map(site, function, tree);
+}
+/// The same with the leaves of several trees, which have the same names; ValueError where they have not.
+template <class F, Tree T, Tree U>
+T map(F&& function, const T& tree, const U& second, std::source_location site = std::source_location::current()) {
+  return detail::map(site, function, tree, second);
+}
+template <class F, Tree T, Tree U, Tree V>
+T map(F&& function, const T& tree, const U& second, const V& third,
+      std::source_location site = std::source_location::current()) {
+  return detail::map(site, function, tree, second, third);
+}
+template <class F, Tree T, Tree U, Tree V, Tree W>
+T map(F&& function, const T& tree, const U& second, const V& third, const W& fourth,
+      std::source_location site = std::source_location::current()) {
+  return detail::map(site, function, tree, second, third, fourth);
 }
 
 }  // namespace tree

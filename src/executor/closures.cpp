@@ -261,7 +261,8 @@ void end_closures() noexcept {
 }  // namespace
 
 ClosureError::ClosureError(std::exception_ptr cause)
-    : BackendError(fmt::format("{}: {}", kClosureRefused, text_of(cause))), cause_(std::move(cause)) {}
+    : BackendError(complete_message(fmt::format("{}: {}", kClosureRefused, text_of(cause)))),
+      cause_(std::move(cause)) {}
 
 std::size_t max_async_closures() {
   // The second is the name in programs that were written for PyTorch's lazy tensors.
@@ -350,7 +351,10 @@ void run_closures(std::uint8_t device, std::vector<PendingClosure> closures) {
   if (rejected) std::rethrow_exception(rejected);
 }
 
-void run_step_closures(Device device) { run_closures(device.id(), take_closures(device.id())); }
+void run_step_closures(Device device, std::source_location site) {
+  const CallScope scope("run_step_closures", site);
+  run_closures(device.id(), take_closures(device.id()));
+}
 
 void wait_closures() {
   for (DeviceClosures& closures : all_closures()) closures.async.drain();

@@ -13,4 +13,9 @@ void check_prefetch_size(std::size_t size, const std::source_location& site) {
   }
 }
 
+void refuse_prefetch_of_parent(const std::source_location& site) {
+  const CallScope scope("prefetch", site);
+  fail<BackendError>("its thread is in the process that this one was forked from; make one here");
+}
+
 }  // namespace lento::detail

@@ -1,4 +1,5 @@
 #include <lento/differentiation.h>
+#include <lento/located.h>
 #include <lento/nn/module.h>
 
 #include "base/fail.h"
@@ -136,8 +137,9 @@ std::vector<Module*> Module::modules() { return without_names(named_modules()); 
 
 std::vector<Module*> Module::children() { return without_names(named_children()); }
 
-Module& Module::apply(const std::function<void(Module&)>& f) {
-  for (Module* child : children()) child->apply(f);
+Module& Module::apply(const std::function<void(Module&)>& f, std::source_location site) {
+  lento::detail::check_function("apply", f, site);
+  for (Module* child : children()) child->apply(f, site);
   f(*this);
   return *this;
 }

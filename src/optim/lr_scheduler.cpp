@@ -1,4 +1,5 @@
 // Operation by operation as python/lento/optim/lr_scheduler.py: the same epochs have the same rates, to the bit.
+#include <lento/located.h>
 #include <lento/nn/module.h>
 #include <lento/optim/lr_scheduler.h>
 
@@ -37,6 +38,14 @@ double half_cosine(double first, double eta_min, double done, double length) {
 template <class T>
 double count(T number) {
   return static_cast<double>(number);
+}
+
+using Lambda = std::function<double(std::int64_t)>;
+
+/// Throws ValueError for an empty function.
+const Lambda& checked(const char* caller, const Lambda& lambda, const std::source_location& site) {
+  lento::detail::check_function(caller, lambda, site);
+  return lambda;
 }
 
 /// The name in state dicts of one of the first rates: the optimizer's, or that of a group, from 1.
@@ -190,16 +199,19 @@ void LRScheduler::take(const TensorDict& state, std::initializer_list<std::strin
 LambdaLR::LambdaLR(Optimizer& of, std::function<double(std::int64_t)> lr_lambda, std::source_location site)
     : LRScheduler(
           "LambdaLR", of,
-          [=](double first, double epoch) { return first * lr_lambda(static_cast<std::int64_t>(epoch)); }, nullptr,
-          site) {}
+          [lambda = checked("LambdaLR", lr_lambda, site)](double first, double epoch) {
+            return first * lambda(static_cast<std::int64_t>(epoch));
+          },
+          nullptr, site) {}
 
 MultiplicativeLR::MultiplicativeLR(Optimizer& of, std::function<double(std::int64_t)> lr_lambda,
                                    std::source_location site)
     : LRScheduler(
           "MultiplicativeLR", of,
-          [=, products = std::make_shared<std::vector<double>>(1, 1.0)](double first, double epoch) {
+          [lambda = checked("MultiplicativeLR", lr_lambda, site),
+           products = std::make_shared<std::vector<double>>(1, 1.0)](double first, double epoch) {
             while (count(products->size()) <= epoch) {
-              products->push_back(products->back() * lr_lambda(static_cast<std::int64_t>(products->size())));
+              products->push_back(products->back() * lambda(static_cast<std::int64_t>(products->size())));
             }
             return first * products->at(static_cast<std::size_t>(epoch));
           },

@@ -1,3 +1,4 @@
+#include <lento/located.h>
 #include <lento/schedules.h>
 
 #include "base/fail.h"
@@ -187,6 +188,7 @@ Schedule join_schedules(std::vector<Schedule> schedules, std::vector<std::int64_
                      boundaries.size());
   }
   check_rising("boundaries", boundaries);
+  for (const Schedule& schedule : schedules) lento::detail::check_function("join_schedules", schedule, site);
   return [=](std::int64_t step) {
     const std::size_t i = piece_of(boundaries, step);
     return schedules[i](i > 0 ? step - boundaries[i - 1] : step);

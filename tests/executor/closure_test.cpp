@@ -176,11 +176,13 @@ TEST_F(Closures, C5_AnAsynchronousFailureSurfacesOnTheNextSubmissionAndThenIsOve
   bool synchronous = false;
   add_step_closure([&](const std::vector<Tensor>&) { ran = true; }, {}, true);
   add_step_closure([&](const std::vector<Tensor>&) { synchronous = true; });
+  const std::uint_least32_t line = std::source_location::current().line() + 2;
   try {
     step();
     FAIL() << "the failure was swallowed";
   } catch (const ClosureError& error) {
-    EXPECT_STREQ(error.what(), "Cannot run asynchronous closure due to previously raised exception: boom");
+    const std::string refused = "step: Cannot run asynchronous closure due to previously raised exception: boom";
+    EXPECT_EQ(error.what(), refused + ", at closure_test.cpp:" + std::to_string(line));
     EXPECT_THROW(std::rethrow_exception(error.cause()), Boom);
   }
   EXPECT_TRUE(synchronous);

@@ -1,4 +1,4 @@
-"""sanitizers.py --prefix PREFIX --scratch FOLDER COMPILER...: a user's program with threads, built with sanitizers.
+"""sanitizers.py --prefix PREFIX --scratch FOLDER COMPILER...: users' programs, built with sanitizers.
 
 The installed library was built without them; AddressSanitizer with leak detection, UndefinedBehaviorSanitizer and
 ThreadSanitizer must have nothing to say.
@@ -11,6 +11,11 @@ from pathlib import Path
 
 from outside import Compiler, arguments, run
 
+# Memory in every way that users have to share it; threads wherever a program has some.
+PROGRAMS = {
+    "address,undefined": ("much", "external_memory", "closures", "threads", "training"),
+    "thread": ("much", "threads", "closures", "prefetch", "shared_weights", "server"),
+}
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -20,13 +25,12 @@ OPTIONS = {
 
 def main() -> None:
     options = arguments()
-    sources = [Path(__file__).parent / "programs" / name for name in ("threads.cpp", "much.cpp")]
     for compiler in map(Compiler, options.compilers):
         if not compiler.found:
             print(f"skipped: {compiler.name} is not installed")
             continue
-        for sanitizer in ("address,undefined", "thread"):
-            for source in sources:
+        for sanitizer, names in PROGRAMS.items():
+            for source in (Path(__file__).parent / "programs" / f"{name}.cpp" for name in names):
                 program = options.scratch / f"{source.stem}-{compiler.name}-{sanitizer.split(',')[0]}"
                 flags = ["-O1", "-g", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
                 compiler.build(source, program, options.prefix, *flags)

@@ -171,6 +171,29 @@ TEST(Tree, WhatIsNoValueIsNoTree) {
   EXPECT_THROW((void)tree::map([](const Tensor& a, const Tensor& b) { return a + b; }, same, same), ValueError);
 }
 
+TEST(Tree, T2_MapNamesTheLineOfTheCallWhereNamesDiffer) {
+  const std::map<std::string, Tensor> one{{"a", ones({1})}};
+  const std::map<std::string, Tensor> two{{"b", ones({1})}};
+  const auto first = [](const Tensor& a, const auto&...) { return a; };
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const ValueError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  for (const std::string& message : {
+           message_of([&] { (void)tree::map(first, one, two); }),
+           message_of([&] { (void)tree::map(first, one, one, two); }),
+           message_of([&] { (void)tree::map(first, one, one, one, two); }),
+       }) {
+    EXPECT_EQ(message.find("map: another tree has the leaves ['b'] instead of ['a'], at module_test.cpp:"), 0U)
+        << message;
+  }
+  EXPECT_EQ(tree::map(first, one, one, one, one).at("a").item<float>(), 1);
+}
+
 TEST(Module, ACopyIsAValue) {
   Net net;
   const Net before = net;

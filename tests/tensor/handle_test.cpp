@@ -274,6 +274,31 @@ TEST(EmptyFunctions, T2_AreRefusedByTheCall) {
   EXPECT_THROW((void)value_and_grad(none), ValueError);
 }
 
+TEST(EmptyFunctions, T2_AreNamedWithTheLineAlsoWhereTheyAreKept) {
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const ValueError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  nn::Linear layer(2, 3);
+  optim::SGD optimizer(layer, {.lr = 0.1});
+  const std::function<double(std::int64_t)> none;
+  nn::Sequential steps{nn::Linear(2, 3), std::function<Tensor(const Tensor&)>()};
+  for (const std::string& message : {
+           message_of([&] { layer.apply(nullptr); }),
+           message_of([&] { optim::lr_scheduler::LambdaLR(optimizer, none); }),
+           message_of([&] { optim::lr_scheduler::MultiplicativeLR(optimizer, none); }),
+           message_of([&] { (void)optim::join_schedules({optim::constant(1), none}, {3}); }),
+           message_of([&] { (void)steps(ones({1, 2})); }),
+       }) {
+    EXPECT_NE(message.find(": the function is empty, at handle_test.cpp:"), std::string::npos) << message;
+  }
+  EXPECT_EQ(optimizer.learning_rate(), 0.1);
+}
+
 // --- moving ---
 
 TEST(Moving, E9_ReleasesWhatTheTargetHad) {

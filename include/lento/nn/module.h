@@ -64,7 +64,7 @@ class LENTO_API Module {
   std::vector<Module*> children();
   std::vector<std::pair<std::string, Module*>> named_children();
   /// Calls `f` for all modules inside and then for this one: to give weights other initial values, for example.
-  Module& apply(const std::function<void(Module&)>& f);
+  Module& apply(const std::function<void(Module&)>& f, std::source_location site = std::source_location::current());
 
   /// Sets `training` here and in all modules inside.
   Module& train(bool mode = true);

@@ -1,6 +1,7 @@
 // Sequential: modules and functions of a tensor, one after the other; and Identity.
 #pragma once
 
+#include <lento/located.h>
 #include <lento/nn/module.h>
 
 #include <concepts>
@@ -112,6 +113,7 @@ class LENTO_API Sequential : public Module {
     }
     template <class S>
     static Tensor run(S& step, const Tensor& x, const std::source_location& site) {
+      if constexpr (!std::derived_from<T, Module>) lento::detail::check_function("Sequential", step, site);
       if constexpr (detail::TakesSite<S>) {
         return step(x, site);
       } else {
