@@ -17,6 +17,8 @@ from ._optimizer import Optimizer
 class LRScheduler:
     """What all of them share. One of your own overrides ``rate``."""
 
+    last_epoch: float  # how often it was stepped, unless it was told otherwise
+
     def __init__(self, optimizer: Optimizer, last_epoch: float = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise fail(TypeError, f"{type(self).__name__}(): {type(optimizer).__name__} is no optimizer")
