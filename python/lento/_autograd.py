@@ -10,7 +10,7 @@ from . import _core, errors, tree
 from ._core import Tensor
 from ._core import stop_gradient as stop_gradient
 from ._fail import fail
-from ._origin import note_origins
+from ._origin import gradients_like
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack  # Python 3.10 has none, and nothing needs them at run time
@@ -102,15 +102,13 @@ class _Followed:
     def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None] | None = None) -> Any:
         """As the arguments, with gradients for tensors and None for what has none. Without cotangents they are ones."""
         pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
-        made = self._rebuild(pulled, [None] * len(self.leaves))
-        note_origins(self.arguments, made)
-        return made
+        return self._rebuild(pulled, [None] * len(self.leaves), are_gradients=True)
 
-    def _rebuild(self, tensors: Sequence[Tensor], others: Sequence[Any]) -> Any:
+    def _rebuild(self, tensors: Sequence[Tensor], others: Sequence[Any], are_gradients: bool = False) -> Any:
         values = list(others)
         for i, tensor in zip(self.where, tensors, strict=True):
             values[i] = tensor
-        return tree.unflatten(self.arguments, values)
+        return (gradients_like if are_gradients else tree.unflatten)(self.arguments, values)
 
 
 def _argument_numbers(caller: str, argnums: int | Sequence[int], count: int) -> tuple[int, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from . import _core, errors, tree
-from ._buffer import Buffer, Parameter
+from ._buffer import Buffer, Parameter, as_tensor
 from ._fail import fail
 from ._familiar import is_dtype
 from ._module_hooks import HookHandle, Hooks
-from ._origin import Origin
+from ._origin import Origin, copying
 from ._state import load_into
 
 __all__ = ["Buffer", "Module", "Parameter"]
@@ -118,17 +118,19 @@ class Module:
     def _is_state(self, name: str) -> bool:
         return isinstance(vars(self).get(name), _core.Tensor) and name not in self._kept
 
-    def register_buffer(self, name: str, tensor: _core.Tensor | None, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """PyTorch's way to assign a :class:`Buffer`."""
+        tensor = None if tensor is None else as_tensor("register_buffer()", tensor)
         if not name.isidentifier():
             raise fail(ValueError, f"register_buffer(): {name!r} is no name of an attribute")
         if name not in self._buffers and getattr(self, name, None) is not None:
             raise fail(ValueError, f"register_buffer(): {type(self).__name__} has a {name} already, which is no buffer")
         setattr(self, name, Buffer(tensor, persistent))
 
-    def register_parameter(self, name: str, param: _core.Tensor | None) -> None:
+    def register_parameter(self, name: str, param: Any) -> None:
         """Makes a floating tensor a parameter; in ``forward`` too, where assigning it would not."""
-        if isinstance(param, _core.Tensor) and param.dtype.kind not in "fc":
+        param = None if param is None else as_tensor("register_parameter()", param)
+        if param is not None and param.dtype.kind not in "fc":
             raise fail(errors.DTypeError, f"register_parameter(): {name} is {param.dtype}, and not floating")
         object.__setattr__(self, "_buffers", self._buffers - {name})
         self._keep(name, False)
@@ -343,7 +345,7 @@ def _for_buffer(value: Any) -> Any:
 
 
 # What most attributes are, beside tensors and modules: nothing is looked for inside.
-_ATOMS = frozenset((bool, int, float, str, type(None), frozenset))
+_ATOMS = frozenset((bool, int, float, str, type(None), frozenset, Origin))
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:
@@ -448,8 +450,9 @@ def _looks(module: Module, inside: tuple[int, ...]) -> str:
 _BEING_MADE = object()
 
 
-def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """``value`` with other tensors; what holds none of them, nor modules, is shared, and so are buffers."""
+def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any], are_gradients: bool = False) -> Any:
+    """``value`` with other tensors, which may be their gradients; what holds none of them, nor modules, is shared, and
+    so are buffers."""
     if isinstance(value, _core.Tensor):
         return new.get(id(value), value)
     if type(value) in _ATOMS:
@@ -467,13 +470,15 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any]) -> Any:
         for name, item in children:
             # What forward fills is one for all copies.
             shared = name in value._kept and next(modules_in(item, set()), None) is None
-            vars(copy)[name] = item if shared else _replaced(item, new, made)
+            vars(copy)[name] = item if shared else _replaced(item, new, made, are_gradients)
         # In the copy all buffers are marked: what is assigned to one there must reach the module that shares it.
         marked = {name for name, item in children if isinstance(item, _core.Tensor) and item.dtype.kind not in "fc"}
         vars(copy)["_buffers"] = value._buffers | marked
+        if are_gradients:
+            vars(copy)["_origin"] = Origin(value)
         return copy
     made[id(value)] = _BEING_MADE
-    items = [_replaced(item, new, made) for _, item in children]
+    items = [_replaced(item, new, made, are_gradients) for _, item in children]
     # With tensors a container is the copy's own, also where they are the same: an item may be assigned to.
     same = all(
         item is old and not isinstance(item, _core.Tensor) for item, (_, old) in zip(items, children, strict=True)
@@ -486,7 +491,7 @@ def _with_parameters(module: Module, values: list[Any]) -> Module:
     if "_begun" not in vars(module):
         _begin(module)
     new = {id(old): value for old, value in zip(module.parameters().values(), values, strict=True)}
-    copy: Module = _replaced(module, new, {})
+    copy: Module = _replaced(module, new, {}, copying.gradients)
     return copy
 
 

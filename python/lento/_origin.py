@@ -2,56 +2,69 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from . import tree
 
 
-class Origin:
-    """The module that another one has the gradients of. Copies of gradients are of the same module; what is read from a
-    file is of none."""
+class Origin(weakref.ref[Any]):
+    """The module that another one has the gradients of, or None when it is gone. Copies of gradients are of the same
+    module; what is read from a file is of none."""
 
-    def __init__(self, module: Any = None) -> None:
-        self._module = None if module is None else weakref.ref(module)
-
-    def module(self) -> Any:
-        """None when it is gone."""
-        return None if self._module is None else self._module()
+    __slots__ = ()
 
     def __deepcopy__(self, memo: Any) -> Origin:
         return self
 
-    def __reduce__(self) -> tuple[type[Origin], tuple[()]]:
-        return Origin, ()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unknown, ()
 
 
-def note_origins(arguments: Any, gradients: Any) -> None:
-    """Notes in the modules of a tree of gradients what they are of."""
-    if hasattr(type(arguments), "_origin"):
-        vars(gradients)["_origin"] = Origin(arguments)
-        return
-    if isinstance(arguments, list | tuple | dict):
-        pairs = zip(tree._named_children(arguments) or (), tree._named_children(gradients) or (), strict=True)
-        for (_, argument), (_, gradient) in pairs:
-            note_origins(argument, gradient)
+def _unknown() -> None:
+    """What stands for an origin in a file."""
+
+
+class _Copying(threading.local):
+    """Whether the copies of modules that this thread makes are gradients of them."""
+
+    gradients = False
+
+
+copying = _Copying()
+
+
+def gradients_like(arguments: Any, gradients: Iterable[Any]) -> Any:
+    """A tree like ``arguments`` with these leaves, in which modules, inner ones too, remember what they are of."""
+    copying.gradients = True
+    try:
+        return tree.unflatten(arguments, gradients)
+    finally:
+        copying.gradients = False
 
 
 def gradients_by_tensor(gradients: Any) -> dict[int, Any]:
     """By the ids of the parameters of the modules that they are of: all that are known."""
     found: dict[int, Any] = {}
-    for module in _modules(gradients):
-        origin = module._origin.module() if module._origin is not None else None
-        if origin is not None:
-            given = module.parameters()
-            found |= {id(p): given[name] for name, p in origin.parameters().items() if name in given}
+    _gather(gradients, found, set())
     return found
 
 
-def _modules(value: Any) -> Iterator[Any]:
-    if hasattr(type(value), "_origin"):
-        yield value
-    elif isinstance(value, list | tuple | dict):
-        for _, child in tree._named_children(value) or ():
-            yield from _modules(child)
+def _gather(gradients: Any, found: dict[int, Any], seen: set[int]) -> None:
+    if id(gradients) in seen:
+        return
+    seen.add(id(gradients))
+    if not hasattr(type(gradients), "_origin"):
+        node = tree._node(gradients)
+        for inner in () if node is None else node[0]:
+            _gather(inner, found, seen)
+        return
+    origin = gradients._origin() if gradients._origin is not None else None
+    if origin is not None:
+        given = gradients.parameters()
+        found |= {id(p): given[name] for name, p in origin.parameters().items() if name in given}
+        return
+    for inner in vars(gradients).values():  # of a module that is gone, as lento.checkpoint(model) may be
+        _gather(inner, found, seen)

@@ -146,15 +146,23 @@ def _named_leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tree") -> list[Any]:
     """The leaves of ``other``, which has the form of ``tree``, in the order of ``tree``: entries of dicts are found by
     their keys. ``what`` is what an error calls it."""
+    return _leaves_like(tree, other, what, "")
+
+
+def _leaves_like(tree: Any, other: Any, what: str, hint: str) -> list[Any]:
+    """The same; ``hint`` is how an error ends."""
     node = _node(tree)
     if node is None:
         if _node(other) is not None:
-            raise fail(ValueError, f"{what} has a {type(other).__name__} where the first has {type(tree).__name__}")
+            raise fail(
+                ValueError, f"{what} has a {type(other).__name__} where the first has {type(tree).__name__}{hint}"
+            )
         return [other]
     if isinstance(tree, dict):
         if not isinstance(other, dict) or tree.keys() != other.keys():
             found = sorted(str(key) for key in other) if isinstance(other, dict) else type(other).__name__
-            raise fail(ValueError, f"{what} has {found} instead of the keys {sorted(str(key) for key in tree)}")
+            keys = sorted(str(key) for key in tree)
+            raise fail(ValueError, f"{what} has {found} instead of the keys {keys}{hint}")
         pairs = [(tree[key], other[key]) for key in tree]
     else:
         same = _node(other)
@@ -162,16 +170,16 @@ def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tre
             raise fail(
                 ValueError,
                 f"{what} has a {type(other).__name__} where the first has a {type(tree).__name__} of "
-                f"{len(node[0])} parts",
+                f"{len(node[0])} parts{hint}",
             )
         if len(same[0]) != len(node[0]):
-            raise fail(ValueError, f"{what} has {len(same[0])} parts, not {len(node[0])} parts")
+            raise fail(ValueError, f"{what} has {len(same[0])} parts, not {len(node[0])} parts{hint}")
         if type(other) is not type(tree):
             names, others = ([name for name, _ in _named_leaves(t)] for t in (tree, other))
             if names != others:
-                raise fail(ValueError, f"{what} has {others} instead of {names}")
+                raise fail(ValueError, f"{what} has {others} instead of {names}{hint}")
         pairs = list(zip(node[0], same[0], strict=True))
-    return [leaf for one, two in pairs for leaf in leaves_like(one, two, what)]
+    return [leaf for one, two in pairs for leaf in _leaves_like(one, two, what, hint)]
 
 
 def _rebuild(tree: Any, values: Iterable[Any]) -> Any:

@@ -471,13 +471,3 @@ def test_methods_named_after_dtypes_convert_in_place(name: str, dtype: str) -> N
     model = Net()
     assert getattr(model, name)() is model
     assert {parameter.dtype.name for parameter in model.parameters().values()} == {dtype}
-
-
-def test_steps_can_be_added_to_a_sequential() -> None:
-    model = nn.Sequential(nn.Linear(2, 3))
-    assert model.append(nn.ReLU()) is model
-    assert model.extend([nn.Linear(3, 1), lento.tanh]) is model
-    assert (len(model), model(lento.ones(2)).shape) == (4, (1,))
-    assert list(model.parameters()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
-    with pytest.raises(TypeError, match=r"Sequential.append\(\): step 4 is a int, which cannot be called"):
-        model.append(3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import re
 from typing import Any
 
 import lento
@@ -284,3 +286,53 @@ def test_two_tensors_of_one_name_are_refused(held: Any) -> None:
     ):
         with pytest.raises(ValueError, match=r"Module: two tensors would be named 'layers\.1"):
             read()
+
+
+# --- what is no tensor yet ---
+
+
+@pytest.mark.parametrize("value", [np.ones(3, np.float32), [1.0, 2.0], (1, 2), 3.0, np.float64(2), np.arange(4), True])
+@pytest.mark.parametrize("registered", [False, True])
+def test_what_is_made_a_buffer_becomes_a_tensor(value: Any, registered: bool) -> None:
+    model = nn.Module()
+    if registered:
+        model.register_buffer("b", value)
+    else:
+        model.b = nn.Buffer(value)
+    assert isinstance(model.b, lento.Tensor)
+    assert list(model.buffers()) == list(model.state_dict()) == ["b"]
+    np.testing.assert_array_equal(model.b.numpy(), lento.asarray(value).numpy())
+
+
+@pytest.mark.parametrize("value", [np.ones(2), [1.0, 2.0], 1.5])
+def test_what_is_registered_as_a_parameter_becomes_a_tensor(value: Any) -> None:
+    model = nn.Module()
+    model.register_parameter("w", value)
+    assert isinstance(model.w, lento.Tensor)
+    assert list(model.parameters()) == list(model.state_dict()) == ["w"]
+    assert model.w.tolist() == lento.asarray(value).tolist()
+
+
+def test_none_stays_none() -> None:
+    model = nn.Module()
+    model.a = nn.Buffer(None)
+    model.register_buffer("b", None)
+    model.register_parameter("w", None)
+    assert model.a is model.b is model.w is None
+    assert model.state_dict() == {}
+
+
+@pytest.mark.parametrize("value", ["text", {"a": 1}, object(), nn.Linear(1, 1), [[1], [1, 2]]])
+def test_what_cannot_become_a_tensor_is_no_buffer_and_no_parameter(value: Any) -> None:
+    model = nn.Module()
+    for name, make in {
+        "Buffer()": nn.Buffer,
+        "Parameter()": nn.Parameter,
+        "register_buffer()": functools.partial(model.register_buffer, "b"),
+        "register_parameter()": functools.partial(model.register_parameter, "w"),
+    }.items():
+        with pytest.raises(TypeError, match=rf"^{re.escape(name)}: .*, at test_nn_state.py:\d+$"):
+            make(value)
+    assert vars(model) == {}
+    with pytest.raises(lento.DTypeError, match=r"register_parameter\(\): w is int64, and not floating"):
+        model.register_parameter("w", [1, 2])

@@ -193,6 +193,10 @@ def test_clipping() -> None:
     assert optim.clip_grad_value(tree, 3.5)["b"][0].tolist() == [[3.5]]
     layer = nn.Linear(2, 2)
     assert isinstance(optim.clip_grad_norm(layer, 1.0)[0], nn.Linear)
+    in_a_list, norm = optim.clip_grad_norm(layer.parameters().values(), 1e-3)
+    assert len(in_a_list) == 2 and norm.item() == optim.global_norm(layer).item()
+    assert optim.global_norm(iter(in_a_list)).item() == pytest.approx(1e-3, rel=1e-5)
+    assert len(optim.clip_grad_value(layer.parameters().values(), 0.1)) == 2  # type: ignore[type-var,arg-type]
     with pytest.raises(ValueError, match=r"^clip_grad_norm\(\): could not convert .*, at test_optim.py:"):
         optim.clip_grad_norm(tree, "a")  # type: ignore[arg-type]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import pickle
 import re
@@ -98,6 +99,100 @@ def test_an_optimizer_of_a_part_takes_the_gradients_of_the_whole() -> None:
         assert moved and moved <= {"body.weight", "body.bias"}
 
 
+class Outer(nn.Module):
+    """Modules in a list, in a dict and twice, and one that points back."""
+
+    def __init__(self) -> None:
+        self.inner = Net()
+        self.steps = [nn.Linear(2, 2), {"last": (nn.Linear(2, 1), "a name")}]
+        self.again = self.inner.body
+        self.steps[0].outer = self  # type: ignore[attr-defined]
+
+    def forward(self, x: lento.Tensor) -> lento.Tensor:
+        return self.steps[1]["last"][0](self.steps[0](self.inner(x))) + self.again(x).sum()  # type: ignore[index]
+
+
+@pytest.mark.parametrize("change", [lambda g: g, copy.deepcopy, lambda g: lento.tree.map(lambda x: x * 1, g)])
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda net: net.inner,
+        lambda net: net.inner.body,
+        lambda net: net.again,
+        lambda net: net.steps[0],
+        lambda net: net.steps[1]["last"][0],
+    ],
+    ids=["inner", "twice inner", "another name", "in a list", "in a dict"],
+)
+def test_a_part_of_the_gradients_is_of_that_part_of_the_model(part: Callable[[Any], Any], change: Any) -> None:
+    net = Outer()
+    gradients = part(change(lento.grad(loss)(net)))  # the rest is gone
+    parameters = part(net).parameters()
+    expected = {name: (p - 0.5 * gradients.parameters()[name]).numpy() for name, p in parameters.items()}
+    optim.SGD([*parameters.values()][::-1], lr=0.5).step(gradients)
+    assert expected
+    for name, p in parameters.items():
+        np.testing.assert_allclose(p.numpy(), expected[name], rtol=1e-6, err_msg=name)
+
+
+@dataclasses.dataclass
+class Pair:
+    left: nn.Module
+    right: nn.Module
+
+
+def test_gradients_of_modules_in_a_dataclass_are_found() -> None:
+    pair = Pair(nn.Linear(2, 1), nn.Linear(2, 1))
+    before = pair.left.weight.numpy().copy()
+    gradients = lento.grad(lambda pair: (pair.left(X) + 2 * pair.right(X)).sum())(pair)
+    optim.SGD([pair.right.weight, pair.left.weight], lr=1.0).step(gradients)
+    np.testing.assert_allclose(pair.left.weight.numpy(), before - X.numpy().sum(0), rtol=1e-5)
+
+
+def test_gradients_of_a_checkpointed_model_are_of_the_model() -> None:
+    lento.random.seed(0)
+    net, same = Net(), Net()
+    same.load_state_dict(net.state_dict())
+    optim.SGD([*net.parameters().values()][::-1], lr=0.1).step(lento.grad(loss)(lento.checkpoint(net)))
+    optim.SGD(same, lr=0.1).step(lento.grad(loss)(same))
+    for name, p in same.parameters().items():
+        np.testing.assert_allclose(net.parameters()[name].numpy(), p.numpy(), rtol=1e-6, err_msg=name)
+
+
+def test_gradients_inside_a_function_are_of_the_copy_that_it_was_given() -> None:
+    net = Net()
+    before = net.state_dict()
+
+    def adapted(copied: nn.Module) -> lento.Tensor:
+        optim.SGD(copied.body.parameters().values(), lr=0.1).step(lento.grad(loss)(copied).body)
+        return loss(copied)
+
+    assert lento.grad(adapted)(net).body.parameters().keys() == net.body.parameters().keys()
+    assert all((value == before[name]).all() for name, value in net.state_dict().items())
+
+
+@pytest.mark.parametrize("make", [lambda net: net.parameters().values(), lambda net: [*net.parameters().values()]])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda g: g.parameters().values(),
+        lambda g: (one for one in g.parameters().values()),
+        lambda g: map(lento.Tensor.clone, g.parameters().values()),
+    ],
+    ids=["values", "generator", "map"],
+)
+@pytest.mark.parametrize("wrap", [lambda o: o, lambda o: optim.MultiSteps(o, every=2)], ids=["step", "gathered"])
+def test_gradients_may_be_values_too(make: Any, change: Any, wrap: Any) -> None:
+    net = Net()
+    expected = {name: (p - 0.1 * g).numpy() for (name, p), g in zip(
+        net.parameters().items(), lento.grad(loss)(net).parameters().values(), strict=True)}  # fmt: skip
+    optimizer = wrap(optim.SGD(make(net), lr=0.1))
+    for _ in range(getattr(optimizer, "every", 1)):
+        optimizer.step(change(lento.grad(loss)(net)))
+    for name, p in net.parameters().items():
+        np.testing.assert_allclose(p.numpy(), expected[name], rtol=1e-5, err_msg=name)
+
+
 def test_gathered_gradients_and_those_of_several_modules_are_found() -> None:
     one, two = nn.Linear(2, 1), nn.Linear(2, 1)
     optimizer = optim.SGD([two.weight, one.weight], lr=1.0)
@@ -123,10 +218,18 @@ def test_gradients_that_lack_a_parameter_change_nothing() -> None:
     optimizer = optim.SGD([net.body.weight, net.head.bias], lr=1.0)
     with pytest.raises(ValueError, match=re.escape("SGD.step(): the gradient of 1 is not there; take the gradients")):
         optimizer.step(half)
-    with pytest.raises(ValueError, match=re.escape("SGD.step(): what is given as gradients has")):
-        optimizer.step(lento.grad(loss)(other))  # another model's
-    with pytest.raises(ValueError, match=re.escape("SGD.step(): what is given as gradients has")):
-        optimizer.step(pickle.loads(pickle.dumps(lento.grad(loss)(net))))  # nobody knows whose
+    whose = "give the gradients of the model whose parameters the optimizer has, as lento.grad gives them, at "
+    for gradients in (
+        lento.grad(loss)(other),
+        [lento.grad(loss)(other)],
+        pickle.loads(pickle.dumps(lento.grad(loss)(net))),  # nobody knows whose
+    ):
+        with pytest.raises(ValueError, match=rf"^SGD.step\(\): what is given as gradients has .*; {whose}"):
+            optimizer.step(gradients)
+    with pytest.raises(ValueError, match=whose):
+        optim.SGD(net, lr=1.0).step(lento.grad(lambda body: (body(X) ** 2).mean())(other.body))
+    with pytest.raises(ValueError, match=r"has 1 parts, not 2 parts, at "):
+        optimizer.step([lento.ones(1)])
     assert all((value == before[name]).all() for name, value in net.state_dict().items())
 
 
@@ -134,11 +237,11 @@ def test_gradients_do_not_keep_their_model_alive_nor_show_it() -> None:
     net = Net()
     gradients = lento.grad(loss)(net)
     origin = gradients._origin
-    assert origin.module() is net and list(gradients.state_dict()) == list(net.state_dict())
+    assert origin is not None and origin() is net and list(gradients.state_dict()) == list(net.state_dict())
     assert repr(gradients) == repr(net)
     del net
     gc.collect()
-    assert origin.module() is None
+    assert origin() is None
 
 
 @pytest.mark.parametrize(

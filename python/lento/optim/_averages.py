@@ -11,6 +11,7 @@ from .._core import Tensor
 from .._fail import fail, names_errors, names_its_errors
 from .._module import Module, _named_modules_in
 from .._state import load_into
+from ._groups import as_tree
 from ._optimizer import Optimizer, _named, refuse_no_gradients
 
 _Tree = TypeVar("_Tree")
@@ -115,7 +116,7 @@ class MultiSteps:
         """Takes gradients in; returns whether the parameters were changed."""
         if gradients is None:
             refuse_no_gradients(self)
-        mean, like = tree.flatten(gradients)
+        mean, like = tree.flatten(as_tree(gradients))
         if not self.mini_step:  # the caller's may change until the mean is taken
             mean = [leaf.__copy__() if isinstance(leaf, Tensor) else leaf for leaf in mean]
         else:

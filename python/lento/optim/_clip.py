@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from .. import _core, tree
 from .._core import Tensor
 from .._fail import names_errors
+from . import _groups
 
 _Tree = TypeVar("_Tree")
 
@@ -19,7 +20,7 @@ def global_norm(tensors: Any, norm_type: float = 2.0) -> Tensor:
     >>> float(lento.optim.global_norm({"a": lento.asarray([3.0]), "b": lento.asarray([-4.0])}))
     5.0
     """
-    return _core._global_norm(tree.leaves(tensors), float(norm_type))
+    return _core._global_norm(tree.leaves(_groups.as_tree(tensors)), float(norm_type))
 
 
 @names_errors
@@ -30,7 +31,7 @@ def clip_grad_norm(gradients: _Tree, max_norm: float, norm_type: float = 2.0) ->
     >>> float(norm), round(float(clipped[0]), 4)
     (5.0, 0.6)
     """
-    leaves, like = tree.flatten(gradients)
+    leaves, like = tree.flatten(_groups.as_tree(gradients))
     clipped, norm = _core._clip_grad_norm(leaves, float(max_norm), float(norm_type))
     return like(clipped), norm
 
@@ -38,6 +39,6 @@ def clip_grad_norm(gradients: _Tree, max_norm: float, norm_type: float = 2.0) ->
 @names_errors
 def clip_grad_value(gradients: _Tree, limit: float) -> _Tree:
     """The gradients with every element between ``-limit`` and ``limit``."""
-    leaves, like = tree.flatten(gradients)
+    leaves, like = tree.flatten(_groups.as_tree(gradients))
     clipped: _Tree = like(_core._clip_grad_value(leaves, float(limit)))
     return clipped

@@ -18,6 +18,8 @@ from . import _groups
 Schedule: TypeAlias = Callable[[int], float]
 Groups: TypeAlias = Sequence[Mapping[str, Any]]
 
+_WHOSE = "; give the gradients of the model whose parameters the optimizer has, as lento.grad gives them"
+
 # Settings that are checked when they are assigned too.
 _CHECKED = frozenset(_groups.SETTINGS)
 
@@ -230,7 +232,7 @@ class Optimizer:
                 f"{caller}: there are {len(self.groups)} groups, and there were {self._group_count} when the optimizer "
                 "was made",
             )
-        given = self._gradients_of_parameters(caller, gradients)
+        given = self._gradients_of_parameters(caller, _groups.as_tree(gradients))
         if self._make_step is None:
             self._make_own_step(caller, given)
         else:
@@ -252,13 +254,16 @@ class Optimizer:
                 return found
             if isinstance(self._form, dict) and isinstance(gradients, Module):
                 like = gradients.parameters()
+        what = f"{caller}: what is given as gradients"
         try:
-            given = tree.leaves_like(self._form, like, f"{caller}: what is given as gradients")
+            given = tree.leaves_like(self._form, like, what)
         except ValueError:
             found = self._found(gradients)
-            if found is None:
-                raise
-            return found
+            if found is not None:
+                return found
+            if self._has_modules or next(modules_in(gradients, set()), None) is not None:
+                tree._leaves_like(self._form, like, what, _WHOSE)  # raises the same with a hint
+            raise
         return [g for p, g in zip(tree.leaves(self._form), given, strict=True) if _trainable(p)]
 
     def _found(self, gradients: Any) -> list[Any] | None:
