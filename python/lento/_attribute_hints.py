@@ -1,4 +1,4 @@
-"""What attributes of other libraries' tensors, modules and optimizers are here: the end of an AttributeError.
+"""What attributes of other libraries' tensors, generators, modules, … are here: the end of an AttributeError.
 
 A hint is a descriptor that raises. So an attribute that is there costs what it cost before, which it would not with a
 ``__getattr__``, and ``hasattr`` says the truth.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from . import _linalg, _nn, _numpy_names, _ops, stats
-from ._core import Tensor
+from . import _linalg, _nn, _numpy_names, _ops, _random, stats
+from ._core import Device, DType, Generator, Tensor
 from ._distribution import Distribution
 from ._hints import _GROUPS, _ONE_DEVICE
 from ._module import Module
@@ -126,6 +126,38 @@ _OPTIMIZER = {
     "defaults": "use optimizer.param_groups, or the settings themselves, as optimizer.lr",
 }
 
+# What NumPy's and PyTorch's generators have beside functions of lento.random of the same names.
+_GENERATOR = {
+    "integers": "write lento.random.randint(shape, low, high, generator=rng)",
+    "random": "write lento.random.uniform(shape, generator=rng)",
+    "standard_normal": "write lento.random.normal(shape, generator=rng)",
+    "standard_exponential": "write lento.random.exponential(shape, generator=rng)",
+    "standard_gamma": "write lento.random.gamma(shape, alpha, generator=rng)",
+    "standard_cauchy": "write lento.random.cauchy(shape, generator=rng)",
+    "shuffle": "write x[...] = lento.random.shuffle(x, generator=rng)",
+    "permutation": "write lento.random.permutation(n, generator=rng), or lento.random.shuffle(x, generator=rng)",
+    "permuted": "write lento.random.shuffle(x, axis, generator=rng)",
+    "manual_seed": "write rng.seed(seed)",
+    "initial_seed": "use rng.state[0]",
+    "get_state": "use rng.state",
+    "set_state": "write rng.state = state",
+    "bit_generator": "use rng.state",
+    "spawn": "use lento.Generator(seed) with other seeds",
+}
+
+_DEVICE = {
+    "type": "use str(device), such as 'cpu:0'",
+    "index": "use str(device), such as 'cpu:0'",
+}
+
+_DTYPE = {
+    "type": "write dtype(value), as in lento.float32(3)",
+    "char": "use dtype.name, or dtype.kind",
+    "str": "use dtype.name, or dtype.kind",
+    "is_floating_point": "use lento.isdtype(dtype, 'real floating')",
+    "is_complex": "use lento.isdtype(dtype, 'complex floating')",
+}
+
 # What draws the numbers of a distribution of lento.stats.
 _DRAWN = {
     "norm": "normal(shape, loc, scale)",
@@ -205,6 +237,15 @@ def _functions() -> Iterable[tuple[str, str]]:
                 yield name, f"it is a function: {space}.{name}(x)"
 
 
+def _draws() -> Iterable[tuple[str, str]]:
+    """Functions of lento.random that others have as methods of a generator."""
+    for name, function in vars(_random)["_functions"].items():
+        positional, keywords, _ = (function.__text_signature__ or "").partition(", *, ")
+        if keywords:
+            names = ", ".join(one.partition("=")[0] for one in positional[1:].split(", "))
+            yield name, f"write lento.random.{name}({names}, generator=rng)"
+
+
 def _dir(self: object) -> list[str]:
     """What ``dir`` shows: all but hints."""
     import inspect
@@ -214,17 +255,26 @@ def _dir(self: object) -> list[str]:
 
 def install() -> None:
     """Puts the hints where nothing has their names."""
-    here = vars(Tensor)
     in_place = {
-        f"{name}_": f"use x = x.{name}(…)" if name in here else f"use x = lento.{name}(x, …)" for name in _IN_PLACE
+        f"{name}_": f"use x = x.{name}(…)" if name in vars(Tensor) else f"use x = lento.{name}(x, …)"
+        for name in _IN_PLACE
     }
-    for name, hint in {**dict(_functions()), **in_place, **_numpy_names.tensor_hints(), **_TENSOR}.items():
-        if name not in here:
-            setattr(Tensor, name, FixedHint(name, hint))
+    tensors = {**dict(_functions()), **in_place, **_numpy_names.tensor_hints(), **_TENSOR}
+    fixed: list[tuple[type, dict[str, str]]] = [
+        (Tensor, tensors),
+        (Generator, {**dict(_draws()), **_GENERATOR}),
+        (Device, _DEVICE),
+        (DType, _DTYPE),
+    ]
+    for fixed_kind, hints in fixed:
+        here = vars(fixed_kind)
+        for name, hint in hints.items():
+            if name not in here:
+                setattr(fixed_kind, name, FixedHint(name, hint))
     distributions = [(kind, _distribution_hints(kind)) for kind in Distribution.__subclasses__()]
     for kind, hints in ((Module, _MODULE), (Optimizer, _OPTIMIZER), *distributions):
         for name, hint in hints.items():
             if not hasattr(kind, name):
                 setattr(kind, name, Hint(name, hint))
-    for with_hints in (Tensor, Module, Optimizer):
+    for with_hints in (Tensor, Generator, Device, DType, Module, Optimizer):
         with_hints.__dir__ = _dir  # type: ignore[method-assign]

@@ -25,11 +25,6 @@ NANO_GPT = [
         "torch.split(self.c_attn(x), 3, axis=2)",
         until="[part.shape for part in x.split(2, dim=2)] == [(2, 3, 2), (2, 3, 2)]",
     ),
-    Rule(
-        r"\.transpose\((\d), (\d)\)",
-        r".swapaxes(\1, \2)",
-        until="torch.ones((2, 3, 4, 5)).transpose(1, 2).shape == (2, 4, 3, 5)",
-    ),
     Rule(r" if p\.requires_grad\}", "}", until="x.requires_grad in (True, False)"),
     Rule(r"dtype=torch\.long", "dtype=torch.int64", until="torch.long == torch.int64"),
     Rule(r"(softmax\(logits), dim=-1\)", r"\1, axis=-1)", until="nn.softmax(x, dim=-1).shape == x.shape"),

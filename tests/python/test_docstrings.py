@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import inspect
 import pkgutil
@@ -45,6 +46,8 @@ DOCUMENTED = documented()
 def test_example_is_true(name: str) -> None:
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name].__doc__, {"lento": lento}, name, None, None)
     assert test.examples
+    with contextlib.suppress(lento.errors.Error):
+        lento.step()  # what other tests left pending is no part of the example's step
     lento.cache.clear()  # where all hashes are equal, a key names a plan only if it is the only one
     output: list[str] = []
     result = doctest.DocTestRunner().run(test, out=output.append)

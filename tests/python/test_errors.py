@@ -71,7 +71,12 @@ def test_t2_composites_name_the_function_that_was_called() -> None:
 WRONG_ARGUMENTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: lento.tanh(), "tanh() missing 1 required positional argument: 'x'"),
     (lambda: lento.where(x1=f32(2)), "where() missing 2 required positional arguments: 'condition' and 'x2'"),
-    (lambda: lento.tanh(f32(2), f32(2)), "tanh() takes 1 positional argument but 2 were given"),
+    (
+        lambda: lento.tanh(f32(2), f32(2)),
+        "tanh() takes 1 positional argument but 2 were given; a tensor that shall get the result is given by name, "
+        "as out=y",
+    ),
+    (lambda: lento.tanh(f32(2), 1), "tanh() takes 1 positional argument but 2 were given"),
     (lambda: lento.tanh(x=f32(2), y=1), "tanh() got an unexpected keyword argument 'y'"),
     (lambda: lento.tanh(f32(2), x=f32(2)), "tanh() got multiple values for argument 'x'"),
     (lambda: lento.tanh("a"), "tanh(): argument 'x' must be Tensor, not str"),

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import types
-import warnings
 from typing import Any
 
 import lento
@@ -15,19 +14,21 @@ import numpy as np
 import pytest
 from familiar_names import JAX, NUMPY, TORCH, all_names, place_here
 from lento import _numpy_names
-from lento._attribute_hints import _IN_PLACE, _MODULE, _OPTIMIZER, _TENSOR, Hint
+from lento._attribute_hints import _DEVICE, _DTYPE, _GENERATOR, _IN_PLACE, _MODULE, _OPTIMIZER, _TENSOR, Hint
 from lento._hints import _HINTS
 from locations import BUILD
 
 X = lento.ones((2, 3))
 MODEL = lento.nn.Linear(2, 3)
 OPTIMIZER = lento.optim.SGD(MODEL, lr=0.1)
+RNG = lento.Generator(7)
 DIR = dir(X)
 REASONS = {why for reasons in _numpy_names.ABSENT.values() for why in reasons.values()}
 
 
 def resolve(path: str) -> Any:
-    found: Any = {"lento": lento, "nn": lento.nn, "x": X, "w": X, "model": MODEL}[path.split(".")[0]]
+    roots = {"lento": lento, "nn": lento.nn, "x": X, "w": X, "model": MODEL, "rng": RNG, "dtype": X.dtype}
+    found: Any = roots[path.split(".")[0]]
     for part in path.split(".")[1:]:
         found = getattr(found, part)
     return found
@@ -37,7 +38,7 @@ def check_hint(message: str) -> None:
     """What follows the semicolon says what to write, with names that are there, or that nothing has to be written."""
     _, _, hint = message.partition("; ")
     assert hint, message
-    names = re.findall(r"\b(?:lento|nn|x|model)(?:\.[A-Za-z_]\w*)+", hint)
+    names = re.findall(r"\b(?:lento|nn|x|model|rng|dtype)(?:\.[A-Za-z_]\w*)+", hint)
     for name in names:
         if not name.startswith("x.numpy."):
             resolve(name)
@@ -247,6 +248,47 @@ def test_modules_and_optimizers_answer_for_attributes(owner: Any, name: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("owner", "name"),
+    [(owner, name) for owner in (RNG, X.device, X.dtype) for name in hints_of(type(owner))],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_generators_devices_and_dtypes_answer_for_attributes(owner: Any, name: str) -> None:
+    assert not hasattr(owner, name) and not hasattr(type(owner), name) and name not in dir(owner)
+    with pytest.raises(AttributeError, match=f"'{type(owner).__name__}' object has no attribute '{name}'; ") as caught:
+        getattr(owner, name)
+    check_hint(str(caught.value))
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; "):
+        setattr(owner, name, 3)
+
+
+def test_every_attribute_of_other_libraries_generators_devices_and_dtypes_has_a_hint() -> None:
+    methods = "normal uniform choice exponential poisson binomial beta gamma".split()  # noqa: SIM905
+    for kind, names in ((lento.Generator, [*_GENERATOR, *methods]), (lento.Device, _DEVICE), (lento.DType, _DTYPE)):
+        assert set(names) <= set(hints_of(kind)), kind
+
+
+@pytest.mark.parametrize("name", hints_of(lento.Generator))
+def test_the_draw_that_a_hint_names_takes_its_arguments_and_the_generator(name: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(RNG, name)
+    for function, arguments in re.findall(r"(lento\.random\.\w+)\((.*?)\)", str(caught.value)):
+        positional, _, _ = resolve(function).__text_signature__[1:].partition(", *, ")
+        *given, generator = arguments.split(", ")
+        assert generator == "generator=rng"
+        assert given == [one.partition("=")[0] for one in positional.split(", ")][: len(given)]
+
+
+@pytest.mark.parametrize("name", ["normal", "integers", "random", "uniform", "permutation", "choice", "shuffle"])
+def test_what_a_generators_hint_says_draws_from_it(name: str) -> None:
+    before = RNG.state
+    text = re.search(r"lento\.random\.\w+\(.*?\)", vars(type(RNG))[name].hint)
+    assert text
+    values = {"shape": (2, 3), "loc": 0, "scale": 1, "low": 0, "high": 9, "n": 5, "x": X, "axis": 0, "p": None}
+    eval(text[0], {**values, "replace": True, "rng": RNG, "lento": lento})
+    assert RNG.state != before
+
+
+@pytest.mark.parametrize(
     ("name", "hint"),
     [
         ("backward", "gradients are results: use lento.grad"),
@@ -303,6 +345,8 @@ def test_what_is_there_is_found_without_a_hook() -> None:
     assert "__getattr__" not in vars(lento.Tensor)
     assert "__getattribute__" not in vars(lento.Tensor)
     assert "__getattr__" not in vars(lento.nn.Module)
+    for kind in (lento.Generator, lento.Device, lento.DType):
+        assert "__getattr__" not in vars(kind) and kind.__getattribute__ is object.__getattribute__
     assert lento.Tensor.__getattribute__ is object.__getattribute__
 
 
@@ -378,90 +422,6 @@ def test_to_takes_dtypes_devices_and_tensors() -> None:
 def test_derivatives_pass_through_familiar_methods() -> None:
     gradient = lento.grad(lambda x: (x.view(3, 2).permute(1, 0).clamp(0, 2).float().t() ** 2).sum())(X)
     assert gradient.tolist() == (2 * X).tolist()
-
-
-# --- repeat and view ---
-
-
-@pytest.mark.parametrize("dtype", [lento.int32, "int32", np.int32])
-def test_view_of_other_elements_is_bitcast(dtype: Any) -> None:
-    with pytest.raises(TypeError, match=r"view\(\) takes a shape; with a dtype it is lento.bitcast\(x, dtype\), at "):
-        X.view(dtype)
-
-
-def repeated(x: lento.Tensor) -> list[lento.Tensor]:
-    return [x.repeat(2, 1) for _ in range(2)]
-
-
-def test_pytorchs_repeat_is_warned_of_once_at_its_line() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        results = repeated(X)
-    (warning,) = caught
-    assert (warning.filename, warning.lineno) == (__file__, repeated.__code__.co_firstlineno + 1)
-    text = str(warning.message)
-    assert "x.repeat(2, axis=1)" in text
-    assert "lento.tile(x, (2, 1))" in text
-    assert results[0].shape == (2, 6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(RuntimeWarning, match="as in NumPy"):
-            X.repeat(2, 1)
-
-
-def test_numpys_repeat_is_not_warned_of() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert X.repeat(2).shape == (12,)
-        assert X.repeat(2, axis=1).shape == lento.repeat(X, 2, 1).shape == np.repeat(X, 2, axis=1).shape == (2, 6)
-        assert X.repeat_interleave(2, 1).shape == (2, 6)
-
-
-def test_pytorchs_repeat_with_more_axes_names_tile() -> None:
-    with pytest.raises(TypeError, match=r"repeat\(\) takes repeats and axis, as in NumPy; .* lento.tile\(x, .*, at "):
-        X.repeat(2, 1, 1)  # type: ignore[call-arg]
-
-
-def test_pytorchs_repeat_of_a_tuple_is_warned_of() -> None:
-    x = lento.asarray([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.warns(
-        RuntimeWarning, match=r"write lento.repeat\(x, \(2, 1\)\). PyTorch's .* is lento.tile\(x, \(2, 1\)"
-    ):
-        repeated = lento.ones(2).repeat((2, 1))  # type: ignore[arg-type]
-    np.testing.assert_array_equal(repeated, np.ones(2, np.float32).repeat((2, 1)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert lento.ones(2).repeat([2, 1]).shape == lento.ones(2).repeat(lento.asarray([2, 1])).shape == (3,)
-        assert lento.tile(x, (2, 1)).tolist() == x.tolist() * 2
-
-
-# --- transpose ---
-
-
-def test_transpose_with_two_of_more_axes_swaps_them_as_pytorch_does() -> None:
-    x = lento.asarray(np.arange(24).reshape(2, 3, 4))
-    for two in ((0, 2), (-1, 1), (1, 1)):
-        expected = np.swapaxes(x.numpy(), *two)
-        np.testing.assert_array_equal(x.transpose(*two), expected)
-        np.testing.assert_array_equal(lento.transpose(x, *two), expected)
-    np.testing.assert_array_equal(x.transpose(2, 0, 1), x.numpy().transpose(2, 0, 1))
-    assert x.transpose().shape == lento.transpose(x).shape == (4, 3, 2)
-    with pytest.raises(IndexError, match="axis 3 is out of range"):
-        x.transpose(0, 3)
-
-
-def test_a_transpose_of_a_matrix_that_changes_nothing_is_warned_of() -> None:
-    for transpose in (X.transpose, lambda *axes: lento.transpose(X, *axes)):
-        with pytest.warns(
-            RuntimeWarning, match=r"transpose\(0, 1\) leaves the two axes.*is x.swapaxes\(0, 1\), or x.T"
-        ):
-            assert transpose(0, 1).shape == (2, 3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert X.transpose(1, 0).shape == X.transpose((1, 0)).shape == X.transpose(-1, 0).shape == (3, 2)
-        assert X.transpose((0, 1)).shape == (2, 3)
-        with pytest.raises(OverflowError):
-            X.transpose(0, 2**70)
 
 
 # --- functions of two operands ---

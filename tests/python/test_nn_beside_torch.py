@@ -47,6 +47,12 @@ LAYERS: dict[str, tuple[str, str, tuple[int, ...]]] = {
         (2, 5, 3),
     ),
     "lstm": ("LSTM(3, 4, 2, batch_first=True)", "LSTM(3, 4, 2, batch_first=True)", (2, 5, 3)),
+    "lstm-both": (
+        "LSTM(3, 4, batch_first=True, bidirectional=True)",
+        "LSTM(3, 4, batch_first=True, bidirectional=True)",
+        (2, 5, 3),
+    ),
+    "lstm-both-deep": ("LSTM(3, 4, 2, bidirectional=True)", "LSTM(3, 4, 2, bidirectional=True)", (5, 2, 3)),
     "lstm-plain": ("LSTM(3, 4, bias=False)", "LSTM(3, 4, bias=False)", (5, 2, 3)),
 }
 
@@ -99,7 +105,7 @@ def test_embedding_agrees_with_torch() -> None:
 
 
 @pytest.mark.peers
-def test_attention_with_other_keys_and_states_of_lstm_agree_with_torch() -> None:
+def test_attention_with_other_keys_agrees_with_torch() -> None:
     torch = pytest.importorskip("torch")
     theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     ours = nn.MultiHeadAttention(8, 2)
@@ -108,10 +114,16 @@ def test_attention_with_other_keys_and_states_of_lstm_agree_with_torch() -> None
     expected = theirs(*map(torch.tensor, (q, k, v)))[0].detach().numpy()
     np.testing.assert_allclose(ours(*map(lento.asarray, (q, k, v))).numpy(), expected, rtol=1e-4, atol=1e-5)
 
-    theirs = torch.nn.LSTM(3, 4, 2)
-    lstm = nn.LSTM(3, 4, 2)
+
+@pytest.mark.peers
+@pytest.mark.parametrize("both", [False, True])
+def test_states_of_an_lstm_agree_with_torch(both: bool) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.nn.LSTM(3, 4, 2, bidirectional=both)
+    lstm = nn.LSTM(3, 4, 2, bidirectional=both)
     lstm.load_state_dict(from_torch(theirs.state_dict()))
-    x, h, c = array(5, 2, 3), array(2, 2, 4, seed=1), array(2, 2, 4, seed=2)
+    count = 4 if both else 2
+    x, h, c = array(5, 2, 3), array(count, 2, 4, seed=1), array(count, 2, 4, seed=2)
     y, (hn, cn) = lstm(lento.asarray(x), (lento.asarray(h), lento.asarray(c)))
     ty, (thn, tcn) = theirs(torch.tensor(x), (torch.tensor(h), torch.tensor(c)))
     for mine, other in ((y, ty), (hn, thn), (cn, tcn)):
