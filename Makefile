@@ -50,8 +50,8 @@ test-programs: package ## run public programs in FOLDER beside their ports (PROG
 test-array-api: package ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
 	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
 
-test-collisions: setup ## run the tests with a library in which all hashes are equal
-	@scripts/test-collisions
+test-collisions: setup ## run tests with a library in which all hashes are equal (ALL=1: all that can run there)
+	@scripts/test-collisions $(if $(ALL),--all)
 
 test-fetch: setup ## build examples/cpp-template with Lento as a part of it (FetchContent), and run it (minutes)
 	@cmake -G Ninja -S examples/cpp-template -B build/fetched -DAPP_FETCH_LENTO=ON -DFETCHCONTENT_SOURCE_DIR_LENTO=$(CURDIR)
@@ -85,8 +85,8 @@ check-includes: setup ## compile every source file without precompiled headers, 
 format: setup ## rewrite the sources in the house format
 	@scripts/lint --fix
 
-sanitize: setup ## run the C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan
-	@scripts/sanitize
+sanitize: setup ## run C++ tests under ASan+UBSan and TSan, and a part of the Python tests under ASan (ALL=1: more of them)
+	@scripts/sanitize $(if $(ALL),--all)
 
 docs: package ## build the site of the documentation, in build/docs/html (environment of its own)
 	@scripts/setup-docs
