@@ -19,6 +19,7 @@ _KEY = "use lento.Generator(seed), given as generator="
 _DECODER = "use nn.MultiHeadAttention twice, the second time with the encoder's output as key and value"
 _LAYER = "use nn.TransformerEncoderLayer"
 _GROUPS = "use groups=, as in lento.optim.Adam(model, groups=[{'params': 'head', 'lr': 0.1}])"
+_OWN_OPTIMIZER = "use a class of your own, as in the example of lento.optim.Optimizer"
 _CLIP_NORM = "use gradients, norm = lento.optim.clip_grad_norm(gradients, max_norm)"
 _CLIP_VALUE = "use gradients = lento.optim.clip_grad_value(gradients, limit)"
 _EMA = "use lento.optim.EMA(model, decay)"
@@ -194,7 +195,11 @@ _HINTS = {
         "affine_grid": "write it with lento.meshgrid and @",
         "upsample": "use nn.interpolate",
     },
-    "lento.nn.init": {},
+    "lento.nn.init": {
+        "eye_": "use weight[...] = lento.eye(*weight.shape)",
+        "sparse_": "use weight[...] = lento.where(lento.random.bernoulli(keep, weight.shape), weight, 0)",
+        "dirac_": "use weight[...] = 0, then weight[i, i, middle] = 1 for each channel i",
+    },
     "lento.optim": {
         # optax
         **{
@@ -210,6 +215,15 @@ _HINTS = {
         "masked": _GROUPS,
         "ema": _EMA,
         "inject_hyperparams": "it is not needed: assign optimizer.lr at any time",
+        "sgdr_schedule": "use lento.optim.join_schedules of several lento.optim.warmup_cosine_decay_schedule",
+        "piecewise_interpolate_schedule": "use lento.optim.join_schedules of several lento.optim.linear_schedule",
+        "softmax_cross_entropy": "use lento.nn.cross_entropy(logits, probabilities)",
+        "softmax_cross_entropy_with_integer_labels": "use lento.nn.cross_entropy(logits, labels)",
+        "sigmoid_binary_cross_entropy": "use lento.nn.binary_cross_entropy_with_logits(logits, labels)",
+        "l2_loss": "use 0.5 * lento.nn.mse_loss(predictions, targets, reduction='none')",
+        "huber_loss": "use lento.nn.huber_loss(predictions, targets, reduction='none')",
+        "add_decayed_weights": "use lento.optim.AdamW, or weight_decay= of another optimizer",
+        **dict.fromkeys(("lookahead", "lamb", "lars", "adabelief", "yogi"), _OWN_OPTIMIZER),
         # PyTorch
         "LBFGS": "use scipy.optimize.minimize(f, x, jac=lento.grad(f), method='L-BFGS-B')",
         "Rprop": "use lento.optim.RMSprop or lento.optim.Lion",
@@ -220,7 +234,9 @@ _HINTS = {
         "AveragedModel": _EMA,
         "swa_utils": _EMA,
     },
-    "lento.optim.lr_scheduler": {},
+    "lento.optim.lr_scheduler": {
+        "SWALR": "use lento.optim.lr_scheduler.CosineAnnealingLR, and lento.optim.EMA for the averages",
+    },
     "lento.linalg": {
         "cho_solve": "use lento.linalg.cholesky_solve",
         "cho_factor": "use lento.linalg.cholesky",
