@@ -17,11 +17,9 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -101,9 +99,11 @@ class Arguments<std::index_sequence<numbers...>, Args...> {
       : given_(std::forward<Args>(args)...),
         chosen_(std::get<numbers>(given_)...),
         followed_(std::make_shared<Followed>(caller, site)) {
-    copies_ = chosen_;
+    copies_.emplace(chosen_);
     const auto follow = [&](auto& copy, std::size_t number) {
-      copy = tree::unflatten(copy, followed_->follow(tree::leaves(copy), number, needed), site);
+      const std::vector<Tensor> followed = followed_->follow(tree::leaves(copy), number, needed);
+      tree::detail::Fill fill(followed);
+      tree::visit(fill, copy);
     };
     (follow(std::get<place_of<numbers...>(numbers)>(*copies_), numbers), ...);
   }
@@ -297,26 +297,42 @@ struct Jvp {
   Value tangent;
 };
 
+namespace detail {
+
+/// `primals` is a tuple of values or references, `tangents` one of as many values.
+template <class F, class Primals, class Tangents, std::size_t... i>
+auto jvp_of(F& function, Primals& primals, const Tangents& tangents, const std::source_location& site,
+            std::index_sequence<i...> /*all*/) {
+  Arguments<std::index_sequence<i...>, decltype(std::get<i>(primals))...> arguments("jvp", false, site,
+                                                                                    std::get<i>(primals)...);
+  const std::vector<Tensor> given = tree::leaves_like(arguments.chosen(), tangents, "jvp: the tangents", site);
+  auto value = arguments.call(function, site);
+  using Result = decltype(value);
+  static_assert(tree::Tree<Result>, "jvp: the function must give tensors");
+  Result tangent = tree::unflatten(value, arguments.followed()->push_forward(tree::leaves(value), given), site);
+  return Jvp<Result>{std::move(value), std::move(tangent)};
+}
+
+}  // namespace detail
+
 /// `function(primal)`, and how it changes when the primal changes by `tangent`, which has its type: forward mode. For a
 /// function of several arguments both are std::tuples.
 template <class F, class Primals, class Tangents>
-auto jvp(F function, const Primals& primals, const Tangents& tangents,
+auto jvp(F function, Primals&& primals, const Tangents& tangents,
          std::source_location site = std::source_location::current()) {
   detail::check_function("jvp", function, site);
-  if constexpr (tree::detail::TupleLike<Primals>) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      using All = detail::Arguments<std::index_sequence<i...>, const std::tuple_element_t<i, Primals>&...>;
-      All arguments("jvp", false, site, std::get<i>(primals)...);
-      const std::vector<Tensor> given = tree::leaves_like(arguments.chosen(), tangents, "jvp: the tangents", site);
-      auto value = arguments.call(function, site);
-      using Result = decltype(value);
-      static_assert(tree::Tree<Result>, "jvp: the function must give tensors");
-      Result tangent = tree::unflatten(value, arguments.followed()->push_forward(tree::leaves(value), given), site);
-      return Jvp<Result>{std::move(value), std::move(tangent)};
-    }(std::make_index_sequence<std::tuple_size_v<Primals>>{});
+  using Given = std::remove_cvref_t<Primals>;
+  if constexpr (tree::detail::TupleLike<Given>) {
+    return detail::jvp_of(function, primals, tangents, site, std::make_index_sequence<std::tuple_size_v<Given>>{});
   } else {
-    return jvp(std::move(function), std::tuple<detail::Value<Primals>>(primals),
-               std::tuple<detail::Value<Tangents>>(tangents), site);
+    const std::tuple<detail::Value<Tangents>> changes(tangents);
+    if constexpr (std::same_as<detail::Value<Primals>, Given>) {
+      std::tuple<std::remove_reference_t<Primals>&> one(primals);  // what the function gives its buffers, it gets
+      return detail::jvp_of(function, one, changes, site, std::index_sequence<0>{});
+    } else {
+      std::tuple<detail::Value<Primals>> one(primals);
+      return detail::jvp_of(function, one, changes, site, std::index_sequence<0>{});
+    }
   }
 }
 
@@ -339,7 +355,7 @@ auto linearize_of(F function, const std::source_location& site, Args&&... args) 
   auto push = [value, chosen = arguments.chosen(), followed = arguments.followed(),
                site](const Value<Args>&... tangents) -> Result {
     const std::vector<Tensor> given =
-        tree::leaves_like(chosen, std::tuple(tangents...), "linearize: the tangents", site);
+        tree::leaves_like(chosen, std::tuple<Value<Args>...>(tangents...), "linearize: the tangents", site);
     return tree::unflatten(value, followed->push_forward(tree::leaves(value), given), site);
   };
   return Linearized<Result, decltype(push)>{std::move(value), std::move(push)};
@@ -359,96 +375,6 @@ auto linearize(F function, A&& a, B&& b = {}, C&& c = {}, D&& d = {}, E&& e = {}
   };
   return detail::with_given(body, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
                             std::forward<E>(e), std::forward<G>(g), std::forward<H>(h), std::forward<I>(i));
-}
-
-/// The derivatives of each element of what a function gives, a tensor, by each element of an argument: for shapes
-/// (2, 3) and (4,) a tensor of shape (2, 3, 4). Arguments are chosen as for grad. Where the function gives a pair of
-/// the tensor and anything else, this gives the derivatives and that; of a longer tuple, the derivatives and a tuple of
-/// the rest.
-template <std::size_t... argnums, class F>
-auto jacobian(F function, std::source_location site = std::source_location::current()) {
-  detail::check_function("jacobian", function, site);
-  return detail::Located(
-      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
-        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("jacobian", true, line,
-                                                                          std::forward<Args>(args)...);
-        auto result = arguments.call(function, line);
-        using Result = decltype(result);
-        static_assert(std::same_as<Result, Tensor> || detail::kHasAux<Result>,
-                      "jacobian: the function must give a Tensor, or a pair or tuple of a Tensor and anything else");
-        const auto rows = [&](const Tensor& y) {
-          return detail::one_or_all(arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(y), line));
-        };
-        if constexpr (detail::kHasAux<Result>) {
-          return std::pair(rows(std::get<0>(result)), detail::aux_of(std::move(result)));
-        } else {
-          return rows(result);
-        }
-      },
-      site);
-}
-
-namespace detail {
-
-/// A tree like `tree` with `block(leaf)` for each leaf. A struct or a module holds tensors and nothing else: a map by
-/// the names of its leaves stands for it.
-template <class T, class Block>
-auto with_blocks(const T& tree, const Block& block) {
-  if constexpr (std::derived_from<T, Tensor>) {
-    return block(tree);
-  } else if constexpr (tree::detail::Accepts<T> || tree::detail::HasFields<T> || std::same_as<T, TensorDict>) {
-    std::map<std::string, decltype(block(std::declval<const Tensor&>()))> all;
-    for (const auto& [name, leaf] : tree::named_leaves(tree)) all.emplace(name, block(leaf));
-    return all;
-  } else if constexpr (!tree::Tree<T>) {
-    return tree;
-  } else if constexpr (tree::detail::IsOptional<T>::value) {
-    std::optional<decltype(with_blocks(*tree, block))> one;
-    if (tree) one = with_blocks(*tree, block);
-    return one;
-  } else if constexpr (tree::detail::Map<T>) {
-    std::map<typename T::key_type, decltype(with_blocks(tree.begin()->second, block))> all;
-    for (const auto& [key, child] : tree) all.emplace(key, with_blocks(child, block));
-    return all;
-  } else if constexpr (tree::detail::Range<T>) {
-    std::vector<decltype(with_blocks(*tree.begin(), block))> all;
-    for (const auto& child : tree) all.push_back(with_blocks(child, block));
-    return all;
-  } else {
-    return std::apply([&](const auto&... child) { return std::make_tuple(with_blocks(child, block)...); }, tree);
-  }
-}
-
-}  // namespace detail
-
-/// The second derivatives of a function that gives a real scalar: for an argument of shape (4,) a tensor of shape
-/// (4, 4). Of a tree it is a tree of trees, and by several arguments a tuple of tuples; the first derivative is by the
-/// outer entry:
-///
-///     auto blocks = hessian(f)(std::vector{a, b});        // blocks[0][1]: by a, then by b
-///     auto [by_a, by_b] = hessian<0, 1>(g)(a, b);         // std::get<1>(by_a): the same
-///     auto by_name = hessian(h)(line);                    // by_name.at("w").b: a struct or module is outside a map
-template <std::size_t... argnums, class F>
-auto hessian(F function, std::source_location site = std::source_location::current()) {
-  detail::check_function("hessian", function, site);
-  return detail::Located(
-      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
-        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("hessian", true, line,
-                                                                          std::forward<Args>(args)...);
-        auto gradient = grad<argnums...>(
-            [&]<class... Inner>(Inner&&... inner) -> Tensor {
-              using Result = detail::Value<decltype(detail::call(function, line, std::forward<Inner>(inner)...))>;
-              static_assert(std::same_as<Result, Tensor>,
-                            "hessian: the function must give a Tensor; leave out what it gives beside it");
-              return detail::call(function, line, std::forward<Inner>(inner)...);
-            },
-            line);
-        return detail::with_blocks(arguments.call(gradient, line), [&](const Tensor& slope) {
-          return detail::one_or_all(
-              arguments.with_leaves(arguments.chosen(), arguments.followed()->jacobian(slope), line));
-        });
-      },
-      site);
 }
 
 /// `function`, which gives a tensor or a tree of them, with a derivative of its own:

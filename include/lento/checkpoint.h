@@ -25,6 +25,8 @@ namespace detail {
 /// The first call's changes of buffers reach `function` and the arguments, later ones are lost.
 template <class F, class... Args>
 auto recomputed(F& function, const std::source_location& site, Args&&... args) {
+  static_assert(std::copy_constructible<F> && (std::copy_constructible<Value<Args>> && ...),
+                "checkpoint: the function and its arguments are copied, as they are called again on the way back");
   using Called = std::tuple<F, Value<Args>...>;
   const Called before(function, args...);
   const auto run = [site](Called& called) {
@@ -43,8 +45,8 @@ auto recomputed(F& function, const std::source_location& site, Args&&... args) {
       Result result = run(called);
       std::vector<Tensor> outputs = tree::leaves(result);
       if (const auto keep = watching.lock()) {
-        keep->form = std::move(result);
-        keep->after = std::move(called);
+        keep->form.emplace(std::move(result));
+        keep->after.emplace(std::move(called));
       }
       return outputs;
     };
@@ -89,9 +91,15 @@ class Checkpointed final : public nn::Module {
     M copy = module;
     return recomputed(copy, site, std::forward<A>(a), std::forward<B>(b));
   }
+  template <class A, class B, class C>
+  auto operator()(A&& a, B&& b, C&& c, std::source_location site = std::source_location::current()) const {
+    M copy = module;
+    return recomputed(copy, site, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c));
+  }
 
   void fields(tree::Visitor& visitor) override { module.fields(visitor); }
   void accept(tree::Visitor& visitor) override { module.accept(visitor); }
+  std::string class_name() const override { return module.class_name(); }
   std::string to_string() const override { return module.to_string(); }
 
   M module;

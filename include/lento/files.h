@@ -30,8 +30,8 @@ class LENTO_API Metadata {
   Metadata() = default;
   /// Metadata{{"step", "12"}}. Of two entries with one name the last counts.
   Metadata(std::initializer_list<value_type> entries);
-  /// All names must differ.
-  explicit Metadata(std::vector<value_type> entries) : entries_(std::move(entries)) {}
+  /// The same of a vector.
+  explicit Metadata(const std::vector<value_type>& entries);
 
   const_iterator begin() const { return entries_.begin(); }
   const_iterator end() const { return entries_.end(); }

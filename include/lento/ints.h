@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <iterator>
@@ -152,7 +153,12 @@ class Ints {
     for (std::size_t i = at; i < size_; ++i) data()[i] = data()[i + 1];
   }
   void append(std::span<const std::int64_t> values) {
-    for (const std::int64_t v : values) push_back(v);
+    // They may be a part of this, which moves when it grows.
+    const bool are_own = std::less_equal<>()(data(), values.data()) && std::less<>()(values.data(), data() + size_);
+    const std::ptrdiff_t first = are_own ? values.data() - data() : 0;
+    reserve(size_ + values.size());
+    if (are_own) values = {data() + first, values.size()};
+    for (const std::int64_t v : values) data()[size_++] = v;
   }
 
   friend bool operator==(const Ints& a, const Ints& b) {

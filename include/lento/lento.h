@@ -16,6 +16,7 @@
 #include <lento/eval.h>
 #include <lento/files.h>
 #include <lento/indexing.h>
+#include <lento/jacobian.h>
 #include <lento/memory.h>
 #include <lento/metrics.h>
 #include <lento/nn.h>

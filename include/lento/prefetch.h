@@ -5,6 +5,7 @@
 
 #include <lento/eval.h>
 #include <lento/export.h>
+#include <lento/located.h>
 #include <lento/tree.h>
 
 #include <unistd.h>
@@ -65,10 +66,6 @@ class Items {
   View view_;
   std::optional<std::ranges::iterator_t<View>> at_;
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// Whether a part of a tensor is in it as such, as in std::pair{x[0], y[0]}: it could not be assigned.
 template <class T>
@@ -224,6 +221,7 @@ class Prefetch {
 template <class Source>
   requires tree::detail::IsOptional<std::invoke_result_t<std::decay_t<Source>&>>::value
 auto prefetch(Source&& source, std::size_t size = 2, std::source_location site = std::source_location::current()) {
+  detail::check_function("prefetch", source, site);
   detail::check_prefetch_size(size, site);
   using Item = typename std::invoke_result_t<std::decay_t<Source>&>::value_type;
   return Prefetch<Item>(std::forward<Source>(source), size, site);

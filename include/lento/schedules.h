@@ -18,6 +18,13 @@ namespace lento::optim {
 
 using Schedule = std::function<double(std::int64_t step)>;
 
+namespace detail {
+
+/// Throws ValueError.
+[[noreturn]] LENTO_API void refuse_empty_schedule();
+
+}  // namespace detail
+
 /// A number, or a function of the number of the step: `{.lr = 1e-3}`, `{.lr = cosine(1e-3, 1000)}`, `{.lr = [](auto i)
 /// { return 1.0 / (i + 1); }}`.
 class LearningRate {
@@ -33,7 +40,11 @@ class LearningRate {
   /// False for an empty std::function.
   bool defined() const { return is_number_ || schedule_ != nullptr; }
   /// The rate of a step.
-  double at(std::int64_t step) const { return is_number_ ? number_ : schedule_(step); }
+  double at(std::int64_t step) const {
+    if (is_number_) return number_;
+    if (schedule_ == nullptr) detail::refuse_empty_schedule();
+    return schedule_(step);
+  }
 
  private:
   bool is_number_ = true;

@@ -159,7 +159,12 @@ void visit(Visitor& visitor, T& node) {
     return;
   } else if constexpr (detail::Map<T>) {
     for (auto& [key, child] : node) {
-      if constexpr (std::integral<std::remove_cvref_t<decltype(key)>>) {
+      using Key = std::remove_cvref_t<decltype(key)>;
+      static_assert(std::integral<Key> || std::convertible_to<const Key&, std::string_view>,
+                    "the keys of a map with tensors are texts or integers");
+      if constexpr (std::same_as<Key, char>) {
+        visitor(std::string_view(&key, 1), child);
+      } else if constexpr (std::integral<Key>) {
         visitor(std::to_string(key), child);
       } else {
         visitor(key, child);
@@ -197,11 +202,21 @@ inline constexpr bool kHidesTree<std::variant<T...>> = (is_tree<T>() || ...);
 template <class T>
 inline constexpr bool kHidesTree<std::reference_wrapper<T>> = is_tree<std::remove_cv_t<T>>();
 template <class T>
+constexpr bool hides_tree();
+template <class T, std::size_t... i>
+constexpr bool any_hides_tree(std::index_sequence<i...> /*all*/) {
+  return (hides_tree<std::remove_cv_t<std::tuple_element_t<i, T>>>() || ...);
+}
+template <class T>
 constexpr bool hides_tree() {
   if constexpr (kHidesTree<T>) {
     return true;
+  } else if constexpr (std::is_bounded_array_v<T>) {
+    return is_tree<std::remove_all_extents_t<T>>() || hides_tree<std::remove_all_extents_t<T>>();
   } else if constexpr (is_tree<T>()) {
     return false;
+  } else if constexpr (TupleLike<T> && !Range<T>) {
+    return any_hides_tree<T>(std::make_index_sequence<std::tuple_size_v<T>>{});
   } else if constexpr (IsOptional<T>::value) {
     return hides_tree<typename T::value_type>();
   } else if constexpr (Map<T>) {
@@ -215,11 +230,21 @@ constexpr bool hides_tree() {
   }
 }
 
+/// A struct whose members nobody knows.
+template <class T>
+inline constexpr bool kIsPlainStruct =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !is_tree<T>() && !Range<T> && !TupleLike<T>;
+
 template <class... Members>
 void visit_members(Visitor& visitor, [[maybe_unused]] std::string_view names, Members&... members) {
-  static_assert(!(hides_tree<std::remove_cv_t<Members>>() || ...),
-                "a member has tensors behind pointers, in a view or in a variant, where they would not be found: hold "
-                "the tensors or modules themselves, or in vectors and maps");
+  static_assert(
+      !(hides_tree<std::remove_cv_t<Members>>() || ...),
+      "a member has tensors behind pointers, in a view, in a variant or in a C array, where they would not be "
+      "found: hold the tensors or modules themselves, or in vectors, std::arrays and maps");
+  static_assert(
+      !(kIsPlainStruct<std::remove_cv_t<Members>> || ...),
+      "a member is a struct that does not name its own members: write LENTO_FIELDS in it too, or leave it out "
+      "here when it has no tensors");
   (visitor(next_name(names), members), ...);
 }
 

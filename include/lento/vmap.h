@@ -109,20 +109,20 @@ std::vector<MappedAxes::Axis> axes_of_results(const MappedAxes& axes, const T& r
 template <class F, class... Args>
 auto vmap_of(F& function, const MappedAxes& in_axes, const MappedAxes& out_axes, Randomness randomness,
              const std::source_location& site, Args&&... args) {
-  std::tuple<Value<Args>...> copies(args...);
+  const std::tuple<Value<Args>...> copies(args...);
   static_assert(tree::Tree<decltype(copies)>, "vmap: no argument has tensors inside");
   const std::vector<MappedAxes::Axis> axes = axes_of_leaves("in_axes", in_axes, copies, site);
   Mapped mapped(tree::leaves(copies), axes, randomness, site);
-  copies = tree::unflatten(copies, mapped.examples(), site);
+  auto examples = tree::unflatten(copies, mapped.examples(), site);
   using Result = Value<decltype(std::apply(
-      [&](auto&... each) -> decltype(auto) { return call(function, site, each...); }, copies))>;
+      [&](auto&... each) -> decltype(auto) { return call(function, site, each...); }, examples))>;
   static_assert(tree::Tree<Result>, "vmap: the function must give tensors");
-  const Result result = std::apply([&](auto&... each) -> Result { return call(function, site, each...); }, copies);
+  const Result result = std::apply([&](auto&... each) -> Result { return call(function, site, each...); }, examples);
   tree::detail::GatherBuffers after;
-  tree::visit(after, copies);
-  mapped.end(tree::leaves(copies), axes, after.buffers);
+  tree::visit(after, examples);
+  mapped.end(tree::leaves(examples), axes, after.buffers);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    (keep_buffers<Args>(std::forward<Args>(args), std::get<i>(copies)), ...);
+    (keep_buffers<Args>(std::forward<Args>(args), std::get<i>(examples)), ...);
   }(std::index_sequence_for<Args...>{});
   return tree::unflatten(result, mapped.leave(tree::leaves(result), axes_of_results(out_axes, result, site)), site);
 }

@@ -15,7 +15,7 @@ def _points(name: str, part: Any) -> Tensor:
     """The coordinates of one axis: ``start:stop:step``, or ``start:stop:5j`` for five points with both ends."""
     if not isinstance(part, slice) or part.stop is None:
         raise fail(TypeError, f"{name}: each axis is a slice with an end, as in {name}[0:3, 0:1:5j], not {part!r}")
-    start, step = part.start or 0, 1 if part.step is None else part.step
+    start, step = 0 if part.start is None else part.start, 1 if part.step is None else part.step
     if isinstance(step, complex):
         return linspace(start, part.stop, int(abs(step)))
     return arange(start, part.stop, step)

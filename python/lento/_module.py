@@ -243,7 +243,7 @@ class Module:
 
     def train(self: _Self, mode: bool = True) -> _Self:
         """Sets ``training`` here and in all modules inside; gives the module itself."""
-        for module in self.modules():
+        for module in modules_in(self, set()):
             module.training = mode
         return self
 
@@ -267,7 +267,7 @@ class Module:
             dtype, device = device, dtype
         if isinstance(device, _core.DType):
             raise fail(TypeError, f"{type(self).__name__}.to(): {device} is no device")
-        modules = list(self.modules())
+        modules = list(modules_in(self, set()))
         tensors = [t for _, t, _ in self._tensors()]
         unlisted = (vars(module).get(name) for module in modules for name in module._kept & module._buffers)
         tensors += [value for value in unlisted if isinstance(value, _core.Tensor)]
@@ -381,14 +381,14 @@ def _apply(module: Module, f: Callable[[Module], Any], seen: set[int]) -> None:
     if id(module) in seen:
         return
     seen.add(id(module))
-    for child in list(module.children()):
+    for _, child in list(_named_modules_in("", module, set(), module)):
         _apply(child, f, seen)
     f(module)
 
 
 def _begin(module: Any) -> None:
     """Notes what ``forward`` may fill with tensors: containers that have none before the first call."""
-    for inner in module.modules():
+    for inner in modules_in(module, set()):
         if "_begun" not in vars(inner):
             filled = {name for name, value in vars(inner).items() if _may_be_filled(value)}
             vars(inner).update(_begun=True, _kept=inner._kept | filled)
@@ -490,9 +490,10 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any], are_grad
 def _with_parameters(module: Module, values: list[Any]) -> Module:
     if "_begun" not in vars(module):
         _begin(module)
-    new = {id(old): value for old, value in zip(module.parameters().values(), values, strict=True)}
+    new = {id(old): value for old, value in zip(Module.parameters(module).values(), values, strict=True)}
     copy: Module = _replaced(module, new, {}, copying.gradients)
     return copy
 
 
-tree.register(Module, lambda module: module.parameters(), _with_parameters)
+# Not by the method of the module, which may be an attribute of the user's own.
+tree.register(Module, Module.parameters, _with_parameters)

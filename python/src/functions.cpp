@@ -85,6 +85,11 @@ PyObject* round(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
 // PyTorch's x.repeat(2, 1) is tile, and would silently be something else.
 FastFunction repeat_method = nullptr;
 
+bool is_positive(PyObject* object) {
+  int is_too_large = 0;
+  return PyLong_Check(object) && PyLong_AsLongAndOverflow(object, &is_too_large) > 0;
+}
+
 PyObject* repeat(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   int warned = 0;
   if (count == 1 && names == nullptr && PyTuple_Check(args[0]) && PyTuple_GET_SIZE(args[0]) > 1) {
@@ -92,7 +97,8 @@ PyObject* repeat(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
                               "x.repeat(%R) repeats each element as often as its own number says, as in NumPy: write "
                               "lento.repeat(x, %R). PyTorch's x.repeat(%R) is lento.tile(x, %R)",
                               args[0], args[0], args[0], args[0]);
-  } else if (count == 2 && PyLong_Check(args[0]) && PyLong_Check(args[1])) {
+  } else if (count == 2 && PyLong_Check(args[0]) && is_positive(args[1])) {
+    // Nobody repeats 0 times, so that (2, 0) and (2, -1) are NumPy's.
     warned = PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                               "x.repeat(%S, %S) repeats each element %S times along axis %S, as in NumPy: write "
                               "x.repeat(%S, axis=%S). PyTorch's x.repeat(%S, %S) is lento.tile(x, (%S, %S))",
@@ -164,16 +170,16 @@ constexpr ShapeFirst kShapeFirst[] = {
 constexpr std::size_t kShapeFirstCount = std::size(kShapeFirst);
 FastFunction drawn[kShapeFirstCount] = {};
 
-/// Whether the numbers make sense in NumPy's order, with the greatest one as the size. Whoever means them as they are
-/// nearly always draws more numbers than the last parameter says, or writes the shape as a tuple.
+/// Whether the numbers make sense in NumPy's order, with one as the size that is much greater than what is drawn here.
+/// Whoever means them as they are nearly always draws more numbers, or writes the shape as a tuple.
 bool reads_as_numpys(Reading reading, PyObject* const* args) {
   if (!PyFloat_CheckExact(args[1]) && !PyLong_CheckExact(args[1])) return false;
   const double first = PyFloat_AsDouble(args[0]);
   const double second = PyFloat_AsDouble(args[1]);
   const double size = PyFloat_AsDouble(args[2]);
   PyErr_Clear();  // what is too large is refused by the function itself
-  if (size < 2 || size <= first || first < 1) return false;
-  return reading == Reading::range ? first < second && second < size : second > 0 && second < size;
+  if (size < 1 || size < 10 * first || first < 0) return false;
+  return reading == Reading::range ? first < second && (first == 0 || second < size) : second > 0;
 }
 
 template <std::size_t I>
@@ -181,7 +187,7 @@ PyObject* draw(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
   int warned = 0;
   const auto [name, reading] = kShapeFirst[I];
   if (count == 3 && PyLong_CheckExact(args[0]) && PyLong_CheckExact(args[2])) {
-    if (PyObject_Not(args[0]) == 1) {
+    if (reads_as_numpys(reading, args) && PyObject_Not(args[0]) == 1) {
       warned =
           PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                            "lento.random.%s(%S, %S, %S) is an empty tensor: the shape comes first. NumPy's call with "

@@ -191,7 +191,13 @@ void Mapped::end(const std::vector<Tensor>& leaves, const std::vector<Axis>& axe
 
 std::vector<Tensor> Mapped::leave(const std::vector<Tensor>& results, const std::vector<Axis>& axes) {
   std::vector<Tensor> all;
-  for (std::size_t i = 0; i < results.size(); ++i) all.push_back(batching_->leave(results[i], axes[i], site_));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].defined()) {
+      const CallScope scope("vmap", site_);
+      fail<ValueError>("result {} is an empty tensor handle", i);
+    }
+    all.push_back(batching_->leave(results[i], axes[i], site_));
+  }
   return all;
 }
 

@@ -130,6 +130,10 @@ Metadata::Metadata(std::initializer_list<value_type> entries) {
   for (const auto& [name, text] : entries) insert_or_assign(name, text);
 }
 
+Metadata::Metadata(const std::vector<value_type>& entries) {
+  for (const auto& [name, text] : entries) insert_or_assign(name, text);
+}
+
 const std::string* Metadata::find(std::string_view name) const {
   const auto found = std::ranges::find(entries_, name, &value_type::first);
   return found == entries_.end() ? nullptr : &found->second;

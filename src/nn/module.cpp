@@ -205,8 +205,17 @@ std::string Module::class_name() const {
   const std::unique_ptr<char, decltype(&std::free)> demangled(
       abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), &std::free);
   std::string name = status == 0 ? demangled.get() : typeid(*this).name();
-  // Without the arguments of a template, then without namespaces.
-  if (const std::size_t arguments = name.find('<'); arguments != std::string::npos) name.resize(arguments);
+  // Without the arguments of a template, which may stand in the signature of a function around the class too; then
+  // without what is around it.
+  if (name.ends_with('>')) {
+    std::size_t at = name.size();
+    int depth = 0;
+    do {
+      --at;
+      depth += name[at] == '>' ? 1 : name[at] == '<' ? -1 : 0;
+    } while (depth > 0 && at > 0);
+    name.resize(at);
+  }
   if (const std::size_t colon = name.rfind(':'); colon != std::string::npos) name.erase(0, colon + 1);
   return name;
 }

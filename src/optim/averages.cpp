@@ -12,22 +12,36 @@
 
 namespace lento::optim::detail {
 
+namespace {
+
+bool has_mean(const Tensor& x) { return x.defined() && is_inexact(x.dtype()); }
+
+}  // namespace
+
 std::vector<Tensor> moved(std::string_view caller, const std::vector<Tensor>& now, const std::vector<Tensor>& old,
                           double step_size, const std::source_location& site) {
   const CallScope scope(lasting(caller), site);
-  if (now.size() != old.size()) fail<ValueError>("there are {} tensors, not {} as before", now.size(), old.size());
+  check_alike(caller, now, old, site);
   std::vector<Tensor> made = old;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const bool has_mean = old[i].defined() && is_inexact(old[i].dtype());
-    if (!has_mean) {
+    if (has_mean(old[i])) {
+      move_mean(made[i], now[i], step_size);
+    } else {
       made[i] = now[i];
-      continue;
     }
-    if (!now[i].defined()) fail<ValueError>("leaf {} is no tensor, and was one before", i);
-    if (now[i].shape() != old[i].shape()) fail<ValueError>("shapes differ: {} and {}", now[i].shape(), old[i].shape());
-    move_mean(made[i], now[i], step_size);
   }
   return made;
+}
+
+void check_alike(std::string_view caller, const std::vector<Tensor>& now, const std::vector<Tensor>& old,
+                 const std::source_location& site) {
+  const CallScope scope(lasting(caller), site);
+  if (now.size() != old.size()) fail<ValueError>("there are {} tensors, not {} as before", now.size(), old.size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (!has_mean(old[i])) continue;
+    if (!now[i].defined()) fail<ValueError>("leaf {} is no tensor, and was one before", i);
+    if (now[i].shape() != old[i].shape()) fail<ValueError>("shapes differ: {} and {}", now[i].shape(), old[i].shape());
+  }
 }
 
 void check_decay(double decay, const std::source_location& site) {
@@ -52,6 +66,7 @@ TensorDict saved_average(const Averaged& average, std::int64_t n_averaged) {
 
 std::int64_t load_average(const Averaged& average, const TensorDict& state, const std::source_location& site) {
   const CallScope scope("EMA.load_state_dict", site);
+  if (const Tensor* count = state.find("n_averaged")) check_saved_count("n_averaged", count->item<double>(site));
   const std::int64_t none = 0;
   Tensor count = from_host(&none, DType::int64, {});
   std::vector<std::pair<std::string, Tensor*>> here{{"n_averaged", &count}};

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,13 @@ inline void check_rising(std::string_view what, const std::vector<std::int64_t>&
 inline void check_counted(std::string_view what, double value) {
   constexpr double kMost = 9007199254740992.0;  // 2**53
   if (!(value >= 0 && value <= kMost)) fail<ValueError>("{} is {}, which is not from 0 to 2**53", what, Scalar(value));
+}
+
+/// A number of steps that was read from a state dict.
+inline void check_saved_count(std::string_view what, double value) {
+  if (value < 0) fail<ValueError>("a {} of {:g} is less than none", what, value);
+  check_counted(what, value);
+  if (value != std::floor(value)) fail<ValueError>("{} is {}, which is no whole number", what, Scalar(value));
 }
 
 /// A factor by which old values fade.

@@ -109,6 +109,7 @@ void LRScheduler::go_to(double epoch, const std::source_location& site) {
 }
 
 void LRScheduler::check_groups() const {
+  if (optimizer_->first_rates_.empty()) fail<ValueError>("the optimizer was moved from");
   const std::size_t before = optimizer_->first_rates_.size() - 1;
   if (optimizer_->groups.size() == before) return;
   fail<ValueError>("there are {} groups, and there were {} when the scheduler was made", optimizer_->groups.size(),

@@ -64,7 +64,22 @@ std::vector<Setting> saved_settings(LearningRate& lr, std::vector<Group>& groups
   return all;
 }
 
-void check_group(const Group& group, std::size_t i) {
+void check_rate(const LearningRate& lr) {
+  if (!lr.defined()) fail<ValueError>("lr is an empty function");
+  if (lr.is_number()) check_not_negative("lr", lr.at(0));
+}
+
+/// Throws ValueError for a setting that a group of this optimizer may not have, or that is out of range.
+void check_group(const Group& group, std::size_t i, std::span<const std::string_view> known) {
+  const auto check_known = [&](std::string_view setting, bool is_given) {
+    if (!is_given || std::ranges::find(known, setting) != known.end()) return;
+    fail<ValueError>("groups.{} has {}, which is no setting that a group of this optimizer may have", i, setting);
+  };
+  check_known("weight_decay", group.weight_decay.has_value());
+  check_known("momentum", group.momentum.has_value());
+  check_known("betas", group.betas.has_value());
+  check_known("eps", group.eps.has_value());
+  if (!group.params.defined()) fail<ValueError>("groups.{}.params is an empty function", i);
   const auto check = [&](std::string_view setting, std::optional<double> value) {
     if (value) check_not_negative(fmt::format("groups.{}.{}", i, setting), *value);
   };
@@ -107,8 +122,7 @@ Optimizer::Optimizer(std::string_view name, const Trained& parameters, LearningR
                      const std::source_location& site)
     : lr(std::move(rate)), name_(detail::lasting(name)) {
   const CallScope scope(name_, site);
-  if (!lr.defined()) fail<ValueError>("lr is an empty function");
-  if (lr.is_number()) check_not_negative("lr", lr.at(0));
+  check_rate(lr);
   if (parameters.places.empty()) fail<ValueError>("there is no floating tensor to train");
   for (Kept& one : kept) kept_.push_back(std::move(one.name));
   std::set<std::string_view> paths;
@@ -124,17 +138,10 @@ void Optimizer::set_groups(std::vector<Group> made, const Trained& parameters,
   const CallScope scope(name_, site);
   groups = std::move(made);
   group_count_ = groups.size();
+  group_settings_ = settings;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Group& group = groups[i];
-    const auto check_known = [&](std::string_view setting, bool is_given) {
-      if (!is_given || std::ranges::find(settings, setting) != settings.end()) return;
-      fail<ValueError>("groups.{} has {}, which is no setting that a group of this optimizer may have", i, setting);
-    };
-    check_known("weight_decay", group.weight_decay.has_value());
-    check_known("momentum", group.momentum.has_value());
-    check_known("betas", group.betas.has_value());
-    check_known("eps", group.eps.has_value());
-    check_group(group, i);
+    check_group(group, i, group_settings_);
     bool is_empty = true;
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       if (!group.params(parameters_[p].name, *parameters.places[p].tensor)) continue;
@@ -194,6 +201,9 @@ void Optimizer::make_step(const Trained& trained, const tree::detail::GatherName
   if (groups.size() != group_count_) {
     fail<ValueError>("there are {} groups, and there were {} when the optimizer was made", groups.size(), group_count_);
   }
+  // Settings may have been changed since the last step.
+  check_rate(lr);
+  for (std::size_t i = 0; i < groups.size(); ++i) check_group(groups[i], i, group_settings_);
   const std::vector<Tensor> gradients = tree::detail::leaves_like(trained, given, "what is given as gradients", site);
   for (const auto& [name, tensor, leaf] : trained.places) detail::check_gradient(name, *tensor, gradients[leaf]);
   const double rate = learning_rate();
@@ -250,6 +260,19 @@ void Optimizer::load_state_dict(const TensorDict& state, std::source_location si
   }
   LearningRate new_rate = lr;
   std::vector<Group> new_groups = groups;
+  // What was assigned to a group when it was saved, and is the optimizer's here.
+  for (std::size_t i = 0; i < new_groups.size(); ++i) {
+    const auto begin = [&](std::string_view setting, auto& place) {
+      if (!place && given.contains(fmt::format("groups.{}.{}", i, setting))) place.emplace();
+    };
+    if (!new_groups[i].lr && given.contains(fmt::format("groups.{}.lr", i))) new_groups[i].lr = 0.0;
+    for (const std::string_view setting : group_settings_) {
+      if (setting == "weight_decay") begin(setting, new_groups[i].weight_decay);
+      if (setting == "momentum") begin(setting, new_groups[i].momentum);
+      if (setting == "betas") begin(setting, new_groups[i].betas);
+      if (setting == "eps") begin(setting, new_groups[i].eps);
+    }
+  }
   std::vector<Setting> settings = saved_settings(new_rate, new_groups);
   // A rate that was a function when it was saved.
   std::erase_if(settings, [&](const Setting& setting) { return setting.is_rate && !given.contains(setting.name); });
@@ -267,9 +290,9 @@ void Optimizer::load_state_dict(const TensorDict& state, std::source_location si
     setting.take(numbers.back().to_vector<double>(site));
   }
   const auto new_count = numbers.front().item<std::int64_t>(site);
-  if (new_rate.is_number()) check_not_negative("lr", new_rate.at(0));
-  for (std::size_t i = 0; i < new_groups.size(); ++i) check_group(new_groups[i], i);
-  if (new_count < 0) fail<ValueError>("a step_count of {} is less than none", new_count);
+  if (const Tensor* count = given.find("step_count")) check_saved_count("step_count", count->item<double>(site));
+  check_rate(new_rate);
+  for (std::size_t i = 0; i < new_groups.size(); ++i) check_group(new_groups[i], i, group_settings_);
   for (const auto& kept : named_state()) here.push_back(kept);
   nn::detail::load_into(here, given, true);
   step_count = new_count;

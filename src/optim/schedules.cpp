@@ -81,6 +81,8 @@ Schedule warmup(LearningRate schedule, std::int64_t steps, std::source_location 
   };
 }
 
+void detail::refuse_empty_schedule() { fail<ValueError>("the learning rate is an empty function"); }
+
 Schedule constant_schedule(double value) { return constant(value); }
 
 Schedule linear_schedule(double init_value, double end_value, std::int64_t transition_steps,

@@ -75,7 +75,7 @@ std::vector<Tensor> leaves_like(const GatherNames& tree, const GatherNames& othe
     return "[" + text + "]";
   };
   const CallScope scope({}, site);
-  fail<ValueError>("{} has the leaves {} instead of {}", what, names_of(other), names_of(tree));
+  fail<ValueError>("{}: the leaves are {} instead of {}", what, names_of(other), names_of(tree));
 }
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace lento {
 namespace {
@@ -45,6 +46,12 @@ struct Norm : nn::Module {
     return x * weight;
   }
   LENTO_FIELDS(weight, mean, count)
+};
+
+struct Scaled : nn::Module {
+  Tensor weight = full({1}, 3.0F);
+  Tensor operator()(const Tensor& x, const Tensor& mask, double scale) const { return weight * x * mask * scale; }
+  LENTO_FIELDS(weight)
 };
 
 TEST(Grad, IsByTheFirstArgument) {
@@ -271,6 +278,46 @@ TEST(Jacobian, GivesWhatStandsBesideTheTensorToo) {
   EXPECT_EQ(read(std::get<0>(by_both)), (Floats{1, 0, 0, 1}));
   EXPECT_EQ(read(std::get<1>(by_both)), (Floats{1, 0, 0, 2}));
   EXPECT_EQ(beside, std::tuple(std::string("seen"), 7));
+}
+
+TEST(Linearize, TakesOneArgumentThatIsAPair) {
+  const Tensor a = tensor({1.0F, 2.0F});
+  const auto [y, push] =
+      linearize([](const std::pair<Tensor, Tensor>& p) { return p.first * p.second; }, std::pair(a, a));
+  EXPECT_EQ(read(push(std::pair(a, ones({2})))), (Floats{2, 6}));
+}
+
+TEST(Buffers, ReachTheModuleThroughEveryTransform) {
+  const auto train = [](nn::BatchNorm& norm) { return sum(norm(ones({4, 2}))); };
+  nn::BatchNorm by_jvp(2);
+  (void)jvp(train, by_jvp, nn::BatchNorm(2));
+  nn::BatchNorm by_vjp(2);
+  (void)vjp(train, by_vjp);
+  EXPECT_EQ(read(by_jvp.running_mean), (Floats{0.1F, 0.1F}));
+  EXPECT_EQ(read(by_jvp.running_mean), read(by_vjp.running_mean));
+}
+
+TEST(Functions, TakeArgumentsThatCannotBeAssigned) {
+  const float scale = 2;
+  const auto activation = [scale](const Tensor& x) { return x * scale; };
+  const auto apply = [](const Tensor& x, const auto& f) { return f(x); };
+  EXPECT_EQ(read(vmap(apply)(ones({2, 2}), activation)), (Floats{2, 2, 2, 2}));
+  EXPECT_EQ(read(grad([&](const Tensor& x, const auto& f) { return sum(f(x)); })(ones({2}), activation)),
+            (Floats{2, 2}));
+  const Tensor w = tensor({3.0F, 4.0F});
+  const auto kept = checkpoint([w](const Tensor& x) { return sum(w * x * x); });
+  EXPECT_EQ(read(grad(kept)(ones({2}))), (Floats{6, 8}));
+}
+
+TEST(Checkpoint, OfAConstantModuleTakesThreeArguments) {
+  const auto block = checkpoint(Scaled());
+  EXPECT_EQ(read(block(ones({1}), ones({1}), 2.0)), Floats{6});
+  EXPECT_EQ(block.class_name(), "Scaled");
+}
+
+TEST(VmapErrors, T2_AnEmptyResultNamesTheCaller) {
+  const auto bad = [] { (void)vmap([](const Tensor&) { return Tensor(); })(ones({2})); };
+  EXPECT_TRUE(has(error_of(bad), "vmap: result 0 is an empty tensor handle, at functions_test.cpp:"));
 }
 
 TEST(Hessian, IsTheJacobianOfTheGradient) {

@@ -83,6 +83,11 @@ TEST(Files, NamesPrefixesAndOrder) {
   EXPECT_NE(none.find("no name begins with 'modle.'; there are 'model.b', 'model.a', 'ä\"\\n'"), none.npos) << none;
 }
 
+TEST(Files, MetadataHasEachNameOnce) {
+  const std::vector<Metadata::value_type> twice{{"a", "1"}, {"b", "2"}, {"a", "3"}};
+  EXPECT_EQ(Metadata(twice), (Metadata{{"a", "3"}, {"b", "2"}}));
+}
+
 TEST(Files, MetadataComesBackInItsOrder) {
   const Folder folder;
   const Metadata metadata{{"step", "12"}, {"format", "pt"}, {"ä", "\x01\"}"}};

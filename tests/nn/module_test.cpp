@@ -11,7 +11,10 @@
 #include <memory>
 #include <span>
 #include <sstream>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace lento {
 namespace {
@@ -105,7 +108,7 @@ TEST(Tree, FindsTheLeavesOfAnotherTreeByName) {
   EXPECT_EQ(tree::leaves_like(one, two)[0].shape(), Shape{4});
   const std::map<std::string, Tensor> other{{"a", ones({5})}, {"c", ones({1})}};
   const std::string error = error_of([&] { tree::leaves_like(one, other); });
-  EXPECT_NE(error.find("has the leaves ['a', 'c'] instead of ['a', 'b']"), std::string::npos) << error;
+  EXPECT_NE(error.find("the leaves are ['a', 'c'] instead of ['a', 'b']"), std::string::npos) << error;
 }
 
 TEST(Module, NamesParametersAndBuffers) {
@@ -164,11 +167,40 @@ TEST(Tree, WhatIsNoValueIsNoTree) {
   static_assert(!tree::Tree<std::filesystem::path> && !tree::Tree<std::vector<std::filesystem::path>>);
   static_assert(tree::detail::hides_tree<std::vector<std::unique_ptr<Scale>>>());
   static_assert(tree::detail::hides_tree<std::variant<int, Scale>>() && tree::detail::hides_tree<Tensor*>());
+  static_assert(tree::detail::hides_tree<Tensor[2]>() && tree::detail::hides_tree<std::pair<Tensor*, int>>());
+  static_assert(!tree::detail::hides_tree<int[2]>() && !tree::detail::hides_tree<std::pair<std::string, int>>());
+  struct Unnamed {
+    Tensor weight;
+  };
+  static_assert(tree::detail::kIsPlainStruct<Unnamed> && !tree::detail::kIsPlainStruct<std::string>);
+  static_assert(!tree::detail::kIsPlainStruct<std::array<int, 2>> && !tree::detail::kIsPlainStruct<Scale>);
   static_assert(!tree::detail::hides_tree<std::vector<Scale>>() && !tree::detail::hides_tree<std::string_view>());
   // Two leaves of one name would be taken for each other.
   using Nested = std::map<std::string, std::map<std::string, Tensor>>;
   const Nested same{{"a", {{"b.c", ones({1})}}}, {"a.b", {{"c", ones({1})}}}};
   EXPECT_THROW((void)tree::map([](const Tensor& a, const Tensor& b) { return a + b; }, same, same), ValueError);
+}
+
+TEST(Tree, CharactersAreKeysAsTexts) {
+  const std::map<char, Tensor> tree{{'w', ones({1})}};
+  EXPECT_EQ(tree::named_leaves(tree).front().first, "w");
+}
+
+std::string name_of_a_local_module(const std::vector<int>& /*in the signature*/) {
+  struct Local : nn::Module {
+    LENTO_FIELDS()
+  };
+  return Local().class_name();
+}
+template <class T>
+struct Generic : nn::Module {
+  LENTO_FIELDS()
+};
+
+TEST(Module, IsCalledAsItsClassWithoutWhatIsAround) {
+  EXPECT_EQ(name_of_a_local_module({}), "Local");
+  EXPECT_EQ((Generic<std::map<int, std::vector<float>>>().class_name()), "Generic");
+  EXPECT_EQ(Net().class_name(), "Net");
 }
 
 TEST(Tree, T2_MapNamesTheLineOfTheCallWhereNamesDiffer) {
@@ -188,7 +220,7 @@ TEST(Tree, T2_MapNamesTheLineOfTheCallWhereNamesDiffer) {
            message_of([&] { (void)tree::map(first, one, one, two); }),
            message_of([&] { (void)tree::map(first, one, one, one, two); }),
        }) {
-    EXPECT_EQ(message.find("map: another tree has the leaves ['b'] instead of ['a'], at module_test.cpp:"), 0U)
+    EXPECT_EQ(message.find("map: another tree: the leaves are ['b'] instead of ['a'], at module_test.cpp:"), 0U)
         << message;
   }
   EXPECT_EQ(tree::map(first, one, one, one, one).at("a").item<float>(), 1);

@@ -6,9 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace lento {
 namespace {
@@ -96,6 +102,46 @@ TEST(Groups, AreSavedAndRestored) {
   optim::AdamW none(net, {.lr = 0.5});
   expect_error([&] { none.load_state_dict(state); }, "AdamW.load_state_dict: not known here: groups.0.lr");
   EXPECT_EQ(other.step_count, 0);
+}
+
+TEST(Groups, TakeSettingsFromAStateThatTheyGotLater) {
+  const Net net;
+  const auto make = [&] {
+    return optim::AdamW(net, {.lr = 0.5, .groups = {{.params = "head"}, {.params = "body.bias"}}});
+  };
+  optim::AdamW saved = make();
+  saved.groups[0].lr = 0.125;
+  saved.groups[0].betas = std::pair(0.5, 0.25);
+  saved.groups[1].weight_decay = 0.75;
+  optim::AdamW other = make();
+  other.load_state_dict(saved.state_dict());
+  EXPECT_EQ(other.groups[0].lr->at(0), 0.125);
+  EXPECT_EQ(other.groups[0].betas, std::pair(0.5, 0.25));
+  EXPECT_EQ(other.groups[1].weight_decay, 0.75);
+  EXPECT_FALSE(other.groups[1].lr || other.groups[1].eps);
+}
+
+TEST(Groups, ThatBecomeWrongAreRefusedByTheStep) {
+  Net net;
+  const Net before = net;
+  const auto broken = [&](const auto& change) {
+    return [&, change] {
+      optim::SGD optimizer(net, {.lr = 0.5, .groups = {{.params = "head"}}});
+      change(optimizer);
+      optimizer.step(net, gradients());
+    };
+  };
+  expect_error(broken([](auto& sgd) { sgd.groups[0].momentum = 0.5; }), "SGD.step: groups.0 has momentum, which is no");
+  expect_error(broken([](auto& sgd) { sgd.groups[0].weight_decay = -3.0; }), "SGD.step: groups.0.weight_decay is -3.0");
+  expect_error(broken([](auto& sgd) { sgd.groups[0].lr = optim::Schedule(); }), "SGD.step: groups.0.lr is an empty");
+  expect_error(broken([](auto& sgd) { sgd.lr = optim::Schedule(); }), "SGD.step: lr is an empty function");
+  expect_error(broken([](auto& sgd) { sgd.lr = std::nan(""); }), "SGD.step: lr is nan");
+  EXPECT_EQ(net.head.bias.item<double>(), before.head.bias.item<double>());
+  const std::function<bool(std::string_view, const Tensor&)> none;
+  expect_error([&] { optim::SGD(net, {.lr = 0.5, .groups = {{.params = none}}}); }, "SGD: groups.0.params is an empty");
+  optim::SGD empty(net, {.lr = 0.5});
+  empty.lr = optim::Schedule();
+  EXPECT_THROW((void)empty.learning_rate(), ValueError);
 }
 
 TEST(Groups, ThatDoNotFitAreRefused) {
@@ -325,6 +371,42 @@ TEST(Averages, OfGradientsMakeOneStep) {
   steps.step(w, changed);
   expect_error([&] { steps.step(w, Tensor()); }, "MultiSteps.step: leaf 0 is no tensor, and was one before");
   expect_error([&] { optim::MultiSteps(optimizer, 0); }, "MultiSteps: every is 0, which is less than 1");
+}
+
+TEST(Averages, OfGradientsGoByName) {
+  Net net;
+  const Net before = net;
+  optim::SGD optimizer(net, {.lr = 1.0});
+  optim::MultiSteps steps(optimizer, 2);
+  const TensorDict given = net.parameters();
+  TensorDict turned;
+  for (const std::string& name : [&] {
+         std::vector<std::string> all = names(given);
+         std::reverse(all.begin(), all.end());
+         return all;
+       }()) {
+    turned.insert_or_assign(name, given.at(name));
+  }
+  EXPECT_FALSE(steps.step(net, given));
+  expect_error([&] { steps.step(net, TensorDict{{"other", ones({1})}}); },
+               "MultiSteps.step: what is given as gradients: the leaves are ['other'] instead of ");
+  EXPECT_TRUE(steps.step(net, turned));
+  for (const auto& [name, value] : net.parameters()) {
+    const Tensor expected = before.parameters().at(name) - given.at(name);
+    EXPECT_TRUE(allclose(value, expected).item<bool>()) << name;
+  }
+}
+
+TEST(Averages, RefuseWhatIsOfAnotherForm) {
+  const Tensor w = zeros({2});
+  optim::EMA average(w, 0.5);
+  expect_error([&] { average.update(zeros({3})); }, "EMA.update: shapes differ: (3,) and (2,)");
+  for (const double count : {-5.0, 0.5}) {
+    TensorDict state = average.state_dict();
+    state["n_averaged"] = full({}, count, DType::float64);
+    EXPECT_THROW(average.load_state_dict(state), ValueError);
+  }
+  EXPECT_EQ(average.n_averaged, 0);
 }
 
 TEST(Clipping, TakesOtherNorms) {

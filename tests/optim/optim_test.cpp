@@ -168,6 +168,10 @@ TEST(Optimizers, AStateThatDoesNotFitChangesNothing) {
   state["step_count"] = full({}, -1, DType::int64);
   expect_error([&] { optimizer.load_state_dict(state); },
                "Adam.load_state_dict: a step_count of -1 is less than none, at optim_test.cpp:");
+  for (const double count : {9.3e18, 2.5, std::nan("")}) {
+    state["step_count"] = full({}, count, DType::float64);
+    expect_error([&] { optimizer.load_state_dict(state); }, "Adam.load_state_dict: step_count is ");
+  }
   state = good;
   state["lr"] = full({}, -1.0, DType::float64);
   expect_error([&] { optimizer.load_state_dict(state); }, "Adam.load_state_dict: lr is -1.0");
@@ -214,7 +218,7 @@ TEST(Optimizers, WhatDoesNotFitIsAnErrorAndChangesNothing) {
   expect_error(step_with(ones({2}, DType::complex64)), "Adam.step: b is float32, but its gradient complex64");
   expect_error(step_with({}), "Adam.step: the gradient of b is an empty handle");
   expect_error([&] { optimizer.step(parameters, std::vector<Tensor>{ones({2})}); },
-               "Adam.step: what is given as gradients has the leaves ['0'] instead of ['a', 'b']");
+               "Adam.step: what is given as gradients: the leaves are ['0'] instead of ['a', 'b']");
   EXPECT_EQ(optimizer.step_count, 0);
   EXPECT_EQ(parameters["a"].to_vector<float>(), (std::vector<float>{1, 1}));
   parameters["b"] = ones({2}, DType::float64);

@@ -471,3 +471,19 @@ def test_methods_named_after_dtypes_convert_in_place(name: str, dtype: str) -> N
     model = Net()
     assert getattr(model, name)() is model
     assert {parameter.dtype.name for parameter in model.parameters().values()} == {dtype}
+
+
+@pytest.mark.parametrize("name", ["modules", "children", "parameters"])
+def test_an_attribute_may_be_called_as_a_method_of_modules(name: str) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            setattr(self, name, [nn.Linear(2, 2)])
+
+        def forward(self, x: lento.Tensor) -> lento.Tensor:
+            return getattr(self, name)[0](x).sum()
+
+    net = Net()
+    gradients = lento.grad(lambda net: net(lento.ones((1, 2))))(net)
+    assert getattr(gradients, name)[0].bias.tolist() == [1, 1]
+    assert not net.eval().apply(lambda module: None).to(lento.float64).training
+    assert getattr(net, name)[0].weight.dtype == lento.float64

@@ -190,3 +190,10 @@ def test_averages_agree_with_torch() -> None:
         average.update(ours)
         other.update_parameters(theirs)
         np.testing.assert_allclose(average.model.weight.numpy(), other.module.weight.detach().numpy(), rtol=1e-5)
+
+
+def test_an_average_of_a_list_of_parameters() -> None:
+    layer = nn.Linear(2, 1)
+    average = optim.EMA(layer.parameters().values(), 0.5)
+    average.update(layer.parameters().values())
+    assert [a.tolist() for a in average.model] == [p.tolist() for p in layer.parameters().values()]

@@ -275,3 +275,20 @@ def test_groups_agree_with_torch() -> None:
         other.step()
         for p, q in zip(net.parameters().values(), theirs, strict=True):
             np.testing.assert_allclose(p.numpy(), q.detach().numpy(), rtol=2e-6, atol=1e-6)
+
+
+def test_what_was_assigned_to_groups_is_saved_and_restored() -> None:
+    def make() -> optim.AdamW:
+        parts = list(nn.Linear(2, 2).parameters().values())
+        groups = [{"params": parts[:1], "weight_decay": 0.1}, {"params": parts[1:], "weight_decay": 0.0}]
+        return optim.AdamW(groups, lr=1e-3)
+
+    saved, other = make(), make()
+    for group in saved.param_groups:
+        group["lr"] = 5e-4  # as nanoGPT does before each step
+    saved.param_groups[1]["eps"] = 1e-5
+    other.load_state_dict(saved.state_dict())
+    assert [group["lr"] for group in other.param_groups] == [5e-4, 5e-4]
+    assert [group["eps"] for group in other.param_groups] == [1e-8, 1e-5]
+    with pytest.raises(ValueError, match=r"not known here: groups.1.momentum"):
+        make().load_state_dict({**saved.state_dict(), "groups.1.momentum": 0.5})

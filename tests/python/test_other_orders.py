@@ -47,6 +47,10 @@ def test_numpys_repeat_is_not_warned_of() -> None:
         assert X.repeat(2).shape == (12,)
         assert X.repeat(2, axis=1).shape == lento.repeat(X, 2, 1).shape == np.repeat(X, 2, axis=1).shape == (2, 6)
         assert X.repeat_interleave(2, 1).shape == (2, 6)
+        assert X.repeat(2, 0).shape == (4, 3) and X.repeat(2, -1).shape == (
+            2,
+            6,
+        )  # PyTorch's would be an error, or empty
 
 
 def test_pytorchs_repeat_with_more_axes_names_tile() -> None:

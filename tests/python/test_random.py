@@ -180,6 +180,8 @@ def test_a_call_in_numpys_order_is_warned_of_where_it_gives_few_numbers() -> Non
         warnings.simplefilter("error")
         assert random.normal((5,), 2, 100).shape == random.normal(5, 2, 1).shape == random.normal(5, 0, 9).shape == (5,)
         assert random.uniform(1000, 1, 6).shape == random.randint(1000, 1, 6).shape == (1000,)
+        assert random.randint(3, 5, 10).shape == random.gamma(3, 3, 4).shape == random.beta(3, 2, 3).shape == (3,)
+        assert random.uniform(0, 0, 1).shape == (0,)
         assert random.randint(10, 0, 5).shape == random.randint(10, 0, 100).shape == (10,)
 
 

@@ -189,5 +189,20 @@ TEST(Creation, AFillerWritesTheElements) {
   EXPECT_THROW((void)from_filler([](void*, std::size_t) { throw ShapeError("no"); }, DType::bool_, {2}), ShapeError);
 }
 
+TEST(Shapes, GrowByAPartOfThemselves) {
+  Shape shape{1, 2, 3, 4, 5, 6};
+  shape.append(shape);
+  shape.append(shape.span().subspan(10));
+  EXPECT_EQ(shape, (Shape{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 5, 6}));
+}
+
+TEST(Attributes, OneTensorIsDumpedAndKeyedWithoutBraces) {
+  const Tensor y = exp(tensor({1.0F, 2.0F}));
+  EXPECT_NE(graph_key(y), 0U);
+  EXPECT_EQ(graph_key(y), graph_key({y}));
+  EXPECT_NE(dump(y).find("exp("), std::string::npos);
+  EXPECT_EQ(dump(y, DumpFormat::json), dump({y}, DumpFormat::json));
+}
+
 }  // namespace
 }  // namespace lento

@@ -493,13 +493,5 @@ TEST(Attributes, SubscriptsGoWhereTensorsGo) {
   EXPECT_EQ(concat({x[0], x[1]}).shape(), Shape{6});
 }
 
-TEST(Attributes, OneTensorIsDumpedAndKeyedWithoutBraces) {
-  const Tensor y = exp(grid());
-  EXPECT_NE(graph_key(y), 0U);
-  EXPECT_EQ(graph_key(y), graph_key({y}));
-  EXPECT_NE(dump(y).find("exp("), std::string::npos);
-  EXPECT_EQ(dump(y, DumpFormat::json), dump({y}, DumpFormat::json));
-}
-
 }  // namespace
 }  // namespace lento

@@ -1,6 +1,7 @@
 // What a careless caller may give the C++ API: empty handles and functions, null pointers, numbers of every type, ids
 // of devices that do not exist. Each is right, or a clear error, or does not compile.
 #include <lento/lento.h>
+#include <lento/prefetch.h>
 #include <lento/print.h>
 
 #include "base/devices.h"
@@ -293,6 +294,7 @@ TEST(EmptyFunctions, T2_AreNamedWithTheLineAlsoWhereTheyAreKept) {
            message_of([&] { optim::lr_scheduler::MultiplicativeLR(optimizer, none); }),
            message_of([&] { (void)optim::join_schedules({optim::constant(1), none}, {3}); }),
            message_of([&] { (void)steps(ones({1, 2})); }),
+           message_of([&] { (void)prefetch(std::function<std::optional<int>()>()); }),
        }) {
     EXPECT_NE(message.find(": the function is empty, at handle_test.cpp:"), std::string::npos) << message;
   }

@@ -59,6 +59,7 @@ class LENTO_API Sequential : public Module {
   template <class T>
     requires Step<std::decay_t<T>>
   void push_back(T&& step) {
+    static_assert(std::copy_constructible<std::decay_t<T>>, "Sequential: a step is copied with the module that has it");
     steps_.emplace_back(std::make_unique<Holder<std::decay_t<T>>>(std::forward<T>(step)));
   }
 

@@ -30,6 +30,9 @@ namespace detail {
 /// Throws ValueError when there are not as many, and for one that has no tensor now.
 LENTO_API std::vector<Tensor> moved(std::string_view caller, const std::vector<Tensor>& now,
                                     const std::vector<Tensor>& old, double step_size, const std::source_location& site);
+/// Throws ValueError when there are not as many, or when shapes differ.
+LENTO_API void check_alike(std::string_view caller, const std::vector<Tensor>& now, const std::vector<Tensor>& old,
+                           const std::source_location& site);
 LENTO_API void check_decay(double decay, const std::source_location& site);
 LENTO_API void check_every(std::int64_t every, const std::source_location& site);
 
@@ -80,7 +83,9 @@ class EMA {
   void update(const T& trained, std::source_location site = std::source_location::current()) {
     const std::vector<Tensor> now = tree::leaves_like(model, trained, "EMA.update: the model", site);
     const std::vector<Tensor> old = tree::leaves(model);
-    model = tree::unflatten(trained, n_averaged == 0 ? now : detail::moved("EMA.update", now, old, 1 - decay, site));
+    detail::check_alike("EMA.update", now, old, site);
+    model =
+        tree::unflatten(trained, n_averaged == 0 ? now : detail::moved("EMA.update", now, old, 1 - decay, site), site);
     ++n_averaged;
   }
 
@@ -110,12 +115,13 @@ class MultiSteps {
   /// Returns whether the parameters were changed.
   template <tree::Tree T, tree::Tree G>
   bool step(T& parameters, const G& gradients, std::source_location site = std::source_location::current()) {
-    std::vector<Tensor> mean = tree::leaves(gradients);
+    std::vector<Tensor> mean =
+        tree::leaves_like(parameters, gradients, "MultiSteps.step: what is given as gradients", site);
     if (mini_step > 0) {
       mean = detail::moved("MultiSteps.step", mean, mean_, 1.0 / static_cast<double>(mini_step + 1), site);
     }
     const bool is_last = mini_step + 1 >= every;
-    if (is_last) optimizer.step(parameters, tree::unflatten(gradients, mean, site), site);
+    if (is_last) optimizer.step(parameters, tree::unflatten(parameters, mean, site), site);
     mini_step = is_last ? 0 : mini_step + 1;
     mean_ = is_last ? std::vector<Tensor>() : std::move(mean);
     return is_last;

@@ -41,6 +41,8 @@ class Which {
   Which(F picks) : picks_(std::move(picks)) {}
 
   bool operator()(std::string_view name, const Tensor& parameter) const { return picks_(name, parameter); }
+  /// False for an empty std::function.
+  bool defined() const { return picks_ != nullptr; }
   /// Names as they were given; none where it is a function.
   const std::vector<std::string>& names() const { return names_; }
 
@@ -49,8 +51,9 @@ class Which {
   std::function<bool(std::string_view, const Tensor&)> picks_;
 };
 
-/// Some parameters, and what is different for them. Settings may be changed at any time, except that a momentum cannot
-/// be given to an optimizer without one.
+/// Some parameters, and what is different for them. Settings may be changed at any time; the next step throws
+/// ValueError for one that is out of range, or that the optimizer does not have. Which parameters they are cannot be
+/// changed.
 struct Group {
   Which params;
   std::optional<LearningRate> lr = std::nullopt;

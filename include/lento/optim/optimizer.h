@@ -145,6 +145,7 @@ class LENTO_API Optimizer {
   std::vector<Parameter> parameters_;
   std::vector<Tensor> state_;  // for each parameter one after another, in the order of kept_
   std::size_t group_count_ = 0;
+  std::vector<std::string_view> group_settings_;  // that a group of this optimizer may have
   /// The rates of the optimizer and its groups before schedulers changed them; none for a group that had none.
   std::vector<std::optional<double>> first_rates_;
   const Group* group_ = nullptr;  // of the parameter that is updated

@@ -49,12 +49,13 @@ class EMA(Generic[_Tree]):
         if not 0 <= decay <= 1:
             raise fail(ValueError, f"EMA(): decay is {decay}, which is not from 0 to 1")
         #: With the averages as parameters.
-        self.model: _Tree = copy.deepcopy(model)
+        self.model: _Tree = copy.deepcopy(as_tree(model))
         self.decay = decay
         self.n_averaged = 0
 
     def update(self, model: _Tree) -> None:
         """Takes the parameters of a model of the same form in."""
+        model = as_tree(model)
         now = tree.leaves_like(self.model, model, "EMA.update(): the model")
         old = tree.leaves(self.model)
         made = _core._moved("EMA.update()", now, old, 1.0 - self.decay) if self.n_averaged else now

@@ -332,6 +332,11 @@ class Optimizer:
         caller = f"{type(self).__name__}.load_state_dict()"
         load_into(caller, {}, state, False)  # refuses what is no dict
         settings = self._saved_settings()
+        # What was assigned to a group when it was saved, and is the optimizer's here.
+        for i, own in enumerate(self.groups):
+            for setting in self._settings_of_groups():
+                if setting not in own and (name := f"groups.{i}.{setting}") in state:
+                    settings[name] = 0.0 if setting == "lr" else getattr(self, setting)
         state = {name: value for name, value in state.items() if not callable(settings.get(name))}
         numbers = {"step_count": _core.asarray(self.step_count, dtype=_core.int64)}
         for name, value in settings.items():
