@@ -4,9 +4,9 @@
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
 #include "backends/reference/dispatch.h"
-#include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
 #include "ir/op_reduction.gen.h"
+#include "ir/reduction_order.h"
 #include "reference/kernels_cast.gen.h"
 
 #include <array>
@@ -101,7 +101,7 @@ class Interpreter {
         return;
       }
       const auto with = [&](auto combine, int empty) {
-        give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reference::reduce_in_order(count, load, combine)));
+        give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reduce_in_order(count, load, combine)));
       };
       if (i.op == op::reduce_sum) with(reference::Add{}, 0);
       if (i.op == op::reduce_prod) with(reference::Multiply{}, 1);

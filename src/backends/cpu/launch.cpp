@@ -2,7 +2,7 @@
 
 #include "backends/cpu/long_reduction.h"
 #include "backends/cpu/threads.h"
-#include "backends/reference/reduction_order.h"
+#include "ir/reduction_order.h"
 
 #include <unistd.h>
 
@@ -82,7 +82,7 @@ class Launch {
   /// For reductions that are too few to give every thread some: blocks for each part of one; else 0.
   std::int64_t blocks_of_part() const {
     if (kernel_.form == LoopForm::map || inside_parallel_for()) return 0;
-    const std::int64_t blocks = (reduced_ + reference::kReductionBlock - 1) / reference::kReductionBlock;
+    const std::int64_t blocks = (reduced_ + kReductionBlock - 1) / kReductionBlock;
     const std::int64_t apart = kernel_.form == LoopForm::row ? outer_ : outer_ * ((inner_ + kColumns - 1) / kColumns);
     const std::int64_t threads = get_num_threads();
     if (threads == 1 || blocks < 2 || apart == 0 || apart >= 2 * threads) return 0;

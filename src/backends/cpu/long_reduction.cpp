@@ -5,9 +5,9 @@
 #include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/reference/arithmetic.h"
-#include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
 #include "ir/op_reduction.gen.h"
+#include "ir/reduction_order.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -105,7 +105,7 @@ void reduce_in_parts(const Kernel& kernel, std::span<const std::int64_t> sizes, 
   const std::int64_t reduced = sizes[sizes.size() - inside];
   const std::int64_t columns = kernel.form == LoopForm::column ? sizes.back() : 1;
   if (rows == 0 || columns == 0) return;
-  const std::int64_t part_size = part_blocks * reference::kReductionBlock;
+  const std::int64_t part_size = part_blocks * kReductionBlock;
   const std::int64_t parts = std::max<std::int64_t>(1, (reduced + part_size - 1) / part_size);
 
   const std::vector<ResultSlot> slots = result_slots(kernel);

@@ -1,9 +1,9 @@
 // Reductions: sum, prod, max, min, any, all, and the positions of the largest and smallest element.
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
-#include "backends/reference/reduction_order.h"
 #include "base/dispatch.h"
 #include "ir/attrs_reduction.gen.h"
+#include "ir/reduction_order.h"
 #include "reference/kernels_reduction.gen.h"
 
 #include <algorithm>

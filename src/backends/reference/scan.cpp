@@ -1,9 +1,9 @@
 // Inclusive scans along one axis, from left to right; sums in the order of scan_order.h.
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
-#include "backends/reference/scan_order.h"
 #include "base/dispatch.h"
 #include "ir/attrs_scan.gen.h"
+#include "ir/scan_order.h"
 #include "reference/kernels_scan.gen.h"
 
 namespace lento::reference {

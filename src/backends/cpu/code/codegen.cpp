@@ -6,8 +6,8 @@
 #include "backends/cpu/code/kernel_generator.h"
 #include "backends/cpu/math/avx512.h"
 #include "backends/cpu/math/math.h"
-#include "backends/reference/reduction_order.h"
 #include "ir/op_elementwise.gen.h"
+#include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -80,7 +80,7 @@ void KernelGenerator::read_frame(Value* frame) {
   if (kernel_.form != LoopForm::map) {
     reduced_begin_ = field(word, offsetof(CallFrame, reduced_begin));
     reduced_end_ = field(word, offsetof(CallFrame, reduced_end));
-    has_blocks_ = b_.CreateICmpSGT(b_.CreateSub(reduced_end_, reduced_begin_), b_.getInt64(reference::kReductionBlock));
+    has_blocks_ = b_.CreateICmpSGT(b_.CreateSub(reduced_end_, reduced_begin_), b_.getInt64(kReductionBlock));
     first_pass_ = field(word, offsetof(CallFrame, first_pass));
     end_pass_ = field(word, offsetof(CallFrame, end_pass));
     store_rows_ = flag(offsetof(CallFrame, store_rows));

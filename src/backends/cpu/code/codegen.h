@@ -29,7 +29,7 @@ struct CallFrame {
   std::int64_t stream;  // 1: what a map writes goes past the caches; outputs and their rows begin at lines of the cache
 
   // Of kernels that reduce. A call may do some passes only, over a part of the reduced dimension.
-  std::int64_t reduced_begin;  // a multiple of reference::kReductionBlock
+  std::int64_t reduced_begin;  // a multiple of kReductionBlock
   std::int64_t reduced_end;
   std::int64_t first_pass;     // passes before it have been done: `results` has what they found
   std::int64_t end_pass;       // passes from here on are for other calls

@@ -1,11 +1,11 @@
-// The loops that reduce, in the order of reference/reduction_order.h: the 64 lanes of a block are memory, a vector of
+// The loops that reduce, in the order of ir/reduction_order.h: the 64 lanes of a block are memory, a vector of
 // them (row kernels) or a vector for each of them (column kernels); the tree over blocks, which few reductions are long
 // enough to need, is a function of this library.
 #include "backends/cpu/code/kernel_generator.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/cpu/math/math.h"
-#include "backends/reference/reduction_order.h"
 #include "ir/op_reduction.gen.h"
+#include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -17,8 +17,6 @@
 namespace lento::cpu {
 
 using llvm::Value;
-using reference::kReductionBlock;
-using reference::kReductionLanes;
 using Kind = Instruction::Kind;
 
 namespace {

@@ -1,14 +1,13 @@
 // arg_max and arg_min: lanes of elements with their positions. Which element is found does not depend on the order of
 // comparing, since of equal ones the first is wanted; so there is no tree of blocks, and columns need one lane only.
 #include "backends/cpu/code/kernel_generator.h"
-#include "backends/reference/reduction_order.h"
+#include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
 
 namespace lento::cpu {
 
 using llvm::Value;
-using reference::kReductionLanes;
 
 /// A lane starts with the position of its first element, and with an element that no other is worse than: if nothing
 /// beats it, all are equal and the first one is right. Lanes without elements lose to lane 0, which has one.

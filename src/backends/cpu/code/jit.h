@@ -39,7 +39,7 @@ bool can_generate(const Kernel& kernel);
 /// before the next pass (long_reduction.h).
 struct KernelPart {
   std::int64_t row = 0;    // the point of the outer dimensions, flattened
-  std::int64_t begin = 0;  // along the reduced dimension: a multiple of reference::kReductionBlock
+  std::int64_t begin = 0;  // along the reduced dimension: a multiple of kReductionBlock
   std::int64_t end = 0;
   std::int64_t first_pass = 0;
   std::int64_t end_pass = 0;

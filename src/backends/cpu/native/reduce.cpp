@@ -4,8 +4,8 @@
 
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/threads.h"
-#include "backends/reference/reduction_order.h"
 #include "ir/attrs_reduction.gen.h"
+#include "ir/reduction_order.h"
 
 #include <algorithm>
 #include <vector>
@@ -13,9 +13,6 @@
 namespace lento::cpu {
 
 namespace {
-
-using reference::kReductionBlock;
-using reference::kReductionLanes;
 
 template <class T>
 [[gnu::always_inline]] inline T combine_block(const T* elements, std::int64_t count) {

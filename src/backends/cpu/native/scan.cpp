@@ -1,4 +1,4 @@
-// Running sums, products, maxima and minima along an axis, in the order of backends/reference/scan_order.h.
+// Running sums, products, maxima and minima along an axis, in the order of ir/scan_order.h.
 //
 // Each addition waits for the one before it, so several lines, or several blocks of one line, are gone over side by
 // side. A long line is cut into chunks of blocks: threads take them in turn, make the local results of all their
@@ -8,10 +8,10 @@
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
-#include "backends/reference/scan_order.h"
 #include "base/dispatch.h"
 #include "ir/attrs_scan.gen.h"
 #include "ir/op_scan.gen.h"
+#include "ir/scan_order.h"
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +23,6 @@ namespace lento::cpu {
 namespace {
 
 using reference::ComputeType;
-using reference::kScanBlock;
 using reference::widen;
 
 /// Lines side by side: more would only fight for the sets of the first cache level, being a power of two apart.

@@ -4,13 +4,12 @@
 // one thing, the number of elements `count`, and on nothing else: not on threads, vector width, fusion or the other
 // axes.
 //
-//   1. Numbering. The reduced elements of one result are numbered 0 … count - 1 in row-major order over the reduced
-//   axes.
+//   1. Numbering. The reduced elements of one result are numbered 0 … count - 1 in row-major order over the axes that
+//      are reduced.
 //   2. Blocks. Elements 4096 b … 4096 b + 4095 are block b; the last block may be shorter.
 //   3. Lanes. Element i of a block belongs to lane i mod 64. A lane combines its elements from left to right, starting
 //      with the first one itself.
-//   4. The 64 lanes of a block are combined in six halvings: lane i with lane i + 32 for i < 32, then i with i + 16,
-//   with
+//   4. The 64 lanes of a block are combined in six halvings: lane i with lane i + 32 for i < 32, then with lane i + 16,
 //      i + 8, + 4, + 2, + 1. Lane 0 then holds the block's value.
 //   5. Blocks are combined by a binary tree over their numbers: in each round, neighbours 2 j and 2 j + 1 are combined
 //      into j, and an odd one at the end goes into the next round as it is. One is left.
@@ -26,7 +25,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lento::reference {
+namespace lento {
 
 inline constexpr std::int64_t kReductionBlock = 4096;
 inline constexpr std::int64_t kReductionLanes = 64;
@@ -63,4 +62,4 @@ auto reduce_in_order(std::int64_t count, Load load, Combine combine) {
   return A(blocks[0]);
 }
 
-}  // namespace lento::reference
+}  // namespace lento

@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-namespace lento::reference {
+namespace lento {
 
 inline constexpr std::int64_t kScanBlock = 1024;
 
-}  // namespace lento::reference
+}  // namespace lento
