@@ -1,6 +1,6 @@
 # cmake -DSPEC=layers.txt -DROOT=<project> -P check_layers.cmake
 #
-# Fails when a file of src/<folder of a layer> includes a header of a layer it may not see, or a public header includes
+# Fails when a file of src/<folder of a layer>, which may be outside of src/ (../python/src), includes a header of a layer it may not see, or a public header includes
 # anything but public headers. SPEC has a line for each layer: name, folder under src/, the layers it sees.
 # Generated headers belong to the layer that their first folder names; <lento/...> is public and open to all.
 cmake_minimum_required(VERSION 3.25)
@@ -62,7 +62,8 @@ file(GLOB_RECURSE headers ${ROOT}/include/lento/*.h)
 foreach(file IN LISTS headers)
   check_file(${file} public)
 endforeach()
-file(GLOB_RECURSE files ${ROOT}/src/*.h ${ROOT}/src/*.cpp ${ROOT}/src/*.inc)
+file(GLOB_RECURSE files ${ROOT}/src/*.h ${ROOT}/src/*.cpp ${ROOT}/src/*.inc ${ROOT}/python/src/*.h
+     ${ROOT}/python/src/*.cpp)
 foreach(file IN LISTS files)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT}/src OUTPUT_VARIABLE path)
   layer_of("${path}" layer)

@@ -4,7 +4,8 @@ cmake_minimum_required(VERSION 3.25)
 # expect(<ok|words of the error> <file> <include>): what the check says of a tree with one file that has one include.
 function(expect what file include)
   file(REMOVE_RECURSE ${SCRATCH})
-  file(WRITE ${SCRATCH}/layers.txt "base base base\nir ir ir,base\nreference backends/reference reference,ir,base\n")
+  file(WRITE ${SCRATCH}/layers.txt "base base base\nir ir ir,base\nreference backends/reference reference,ir,base\n"
+       "python ../python/src python,ir\n")
   file(WRITE ${SCRATCH}/${file} "// a comment\n#include ${include}\n")
   execute_process(COMMAND ${CMAKE_COMMAND} -DSPEC=${SCRATCH}/layers.txt -DROOT=${SCRATCH} -P ${CHECK}
                   RESULT_VARIABLE code ERROR_VARIABLE errors)
@@ -29,6 +30,11 @@ expect("layer 'base' may not see \"ir/tape.h\" of layer 'ir' \\(it sees base\\)"
 expect("layer 'ir' may not see" src/ir/tape.cpp "\"backends/reference/array.h\"")
 expect("layer 'ir' may not see" src/ir/tape.cpp "\"reference/kernels.gen.h\"")
 expect("layer 'ir' may not see" src/ir/tape.cpp " <reference/kernels.gen.h>")
+expect(ok python/src/call.cpp "\"ir/graph.h\"")
+expect(ok python/src/call.cpp "\"arguments.h\"")
+expect(ok python/src/call.cpp "\"python/functions.gen.h\"")
+expect("layer 'python' may not see \"base/fail.h\" of layer 'base' \\(it sees python, ir\\)" python/src/call.cpp "\"base/fail.h\"")
+expect("layer 'ir' may not see" src/ir/tape.cpp "\"python/functions.gen.h\"")
 expect("leaves its folder" src/base/fail.h "\"../ir/tape.h\"")
 expect("belongs to no layer" src/extra/x.h "<vector>")
 expect("a public header may only include public headers" include/lento/tensor.h "\"ir/tape.h\"")
