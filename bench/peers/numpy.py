@@ -1,4 +1,4 @@
-"""NumPy: every op at once, one thread but for products."""
+"""NumPy: every op at once, one thread except for products."""
 
 from __future__ import annotations
 

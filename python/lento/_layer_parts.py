@@ -128,7 +128,7 @@ def initial_normal(shape: Sequence[int], dtype: DTypeLike) -> Tensor:
 
 
 def initial_normal_rows(shape: Sequence[int], zeros: int | None, dtype: DTypeLike) -> Tensor:
-    """Normal, but for one row of zeros."""
+    """Normal, except for one row of zeros."""
     rows = initial_normal(shape, dtype)
     if zeros is not None:
         rows[zeros] = 0.0

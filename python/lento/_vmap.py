@@ -111,7 +111,7 @@ class _Shared:
 def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness: str = "error") -> Callable[_P, _R]:
     """``f``, which works on one example, for all examples along an axis of its arguments at once.
 
-    ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a tuple with one an argument, in
+    ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a tuple with one per argument, in
     which a tree of axes may stand for a tree of tensors; None is for what all examples share. Keyword arguments are
     mapped along their first axis. The results get the axis ``out_axes``: one for all, or a tree of them; None is for
     results that do not depend on the examples.

@@ -99,7 +99,7 @@ struct Export {
 /// What counts as a plain whole number: anything with __index__ but bools and tensors.
 bool is_int(PyObject* object);
 
-/// The arguments of one call, distributed over the parameters of a signature. The references are borrowed, but for
+/// The arguments of one call, distributed over the parameters of a signature. The references are borrowed, except for
 /// those that hold_tensors and NumPy arrays made; valid during the call.
 class Arguments {
  public:

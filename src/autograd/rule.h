@@ -38,7 +38,7 @@ class RuleCall {
   void give(std::size_t operand, const Tensor& cotangent);
   void give_from(std::size_t first, const std::vector<Tensor>& cotangents);
 
-  /// What was given, one a operand; undefined where nothing was.
+  /// What was given, one per operand; undefined where nothing was.
   std::vector<Tensor>& given() { return taken_; }
 
  private:

@@ -136,7 +136,7 @@ Tensor eig(const Tensor& grad_w, const Tensor& grad_v, const Tensor& w, const Te
 
 Tensor lu(const Tensor& grad_lu, const Tensor& lu, const Tensor& x) {
   if (rows_of(x) != columns_of(x)) fail<ValueError>("only square LU factorisations have a derivative");
-  // x = P L U. P^-1 x is L U, so the permutation is read off as x (L U)^-1, which is exact but for rounding.
+  // x = P L U. P^-1 x is L U, so the permutation is read off as x (L U)^-1, which is exact except for rounding.
   const Tensor identity = composite::converted(on_diagonal(columns_of(x), x.device()), x.dtype());
   const Tensor lower = tril(lu, -1) + identity;
   const Tensor upper = triu(lu);

@@ -17,11 +17,11 @@ namespace lento {
 
 /// What one run of a program reads and writes.
 struct RunArguments {
-  std::span<const ValueRef> inputs;         // one a graph input, all settled; one that failed poisons what reads it
+  std::span<const ValueRef> inputs;         // one per graph input, all settled; one that failed poisons what reads it
   std::span<const std::uint8_t> donated;    // inputs[i] is used by nobody else afterwards: it may be written
-  std::span<const ScalarArgument> scalars;  // one a graph scalar
-  std::span<const ValueRef> outputs;        // one a graph output: the run sets either its buffer or its failure
-  std::span<const Source> sources;          // one a node: lines of the trace that runs, for failures
+  std::span<const ScalarArgument> scalars;  // one per graph scalar
+  std::span<const ValueRef> outputs;        // one per graph output: the run sets either its buffer or its failure
+  std::span<const Source> sources;          // one per node: lines of the trace that runs, for failures
 };
 
 /// A graph made ready to run on a device, any number of times.

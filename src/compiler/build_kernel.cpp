@@ -13,7 +13,7 @@ namespace lento {
 namespace {
 
 /// The iteration space of a group before neighbouring dimensions are merged: kept axes in order, with the reduced ones
-/// last (row), or last but for the axes behind them (column).
+/// last (row), or last except for the axes behind them (column).
 class KernelBuilder {
  public:
   KernelBuilder(const Graph& graph, const Fusion& fusion, const Group& group)
@@ -176,7 +176,7 @@ class KernelBuilder {
 
   struct Dimension {
     std::int64_t size = 1;
-    std::vector<std::int64_t> strides;  // one an operand
+    std::vector<std::int64_t> strides;  // one per operand
     bool reduced = false;
   };
 
@@ -269,7 +269,7 @@ class KernelBuilder {
   bool picks_rows_ = false;
   Kernel kernel_;
   Step step_;
-  std::vector<Ints> strides_;                      // one an operand: along the axes of the group's shape
+  std::vector<Ints> strides_;                      // one per operand: along the axes of the group's shape
   std::map<std::uint32_t, std::uint16_t> values_;  // of nodes of the group, by instruction
 };
 

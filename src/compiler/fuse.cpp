@@ -409,7 +409,7 @@ class Fuser {
   const KernelAbility& ability_;
   const FusionOptions& options_;
   Fusion result_;
-  std::vector<std::vector<std::uint32_t>> readers_;  // one a node: the nodes that read it
+  std::vector<std::vector<std::uint32_t>> readers_;  // one per node: the nodes that read it
   std::vector<std::uint32_t> call_level_;
 };
 

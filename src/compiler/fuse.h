@@ -51,14 +51,14 @@ struct Group {
 struct Fusion {
   static constexpr std::uint32_t kNoGroup = ~0U;
 
-  std::vector<NodeRole> roles;             // one a node
-  std::vector<std::uint32_t> group_of;     // one a node; kNoGroup for views, numbers, calls
+  std::vector<NodeRole> roles;             // one per node
+  std::vector<std::uint32_t> group_of;     // one per node; kNoGroup for views, numbers, calls
   std::vector<Group> groups;               // those that were merged into others are empty
-  std::vector<std::uint8_t> stored;        // one a node: its value is needed in memory
+  std::vector<std::uint8_t> stored;        // one per node: its value is needed in memory
   std::vector<std::optional<View>> views;  // of nodes with the role view
-  std::vector<std::uint8_t> apart;         // one a node: its operand, also a view, is read where it is stored
-  // One a node: the stored value that has the same elements in the same order, and so the same memory. Its own but for
-  // reshapes of something stored.
+  std::vector<std::uint8_t> apart;         // one per node: its operand, also a view, is read where it is stored
+  // One per node: the stored value that has the same elements in the same order, and so the same memory. That is the
+  // node itself, unless it only reshapes something that is stored.
   std::vector<OperandRef> same_as;
 
   OperandRef home(OperandRef operand) const {
@@ -74,8 +74,9 @@ struct FusionOptions {
   std::int64_t tile_elements = 2048;
   // Rows of at least this many elements that are picked by positions are read where they lie: vectors must fill.
   std::int64_t least_row = 16;
-  std::vector<std::uint8_t> alone;  // one a node, or empty: nodes that must be calls
-  std::vector<std::uint8_t> apart;  // one a node, or empty: reductions that read their operand from memory, contiguous
+  std::vector<std::uint8_t> alone;  // one per node, or empty: nodes that must be calls
+  std::vector<std::uint8_t>
+      apart;  // one per node, or empty: reductions that read their operand from memory, contiguous
 };
 
 /// True for ops that a backend calls with views of their operands, where others get them contiguous.

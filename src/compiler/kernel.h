@@ -121,11 +121,11 @@ struct PickedRows {
 
 /// What a call of a kernel gets, as generated code reads it.
 struct KernelArguments {
-  const std::int64_t* sizes;    // one a dimension
-  void* const* addresses;       // one an operand: of the element at position 0, …, 0
+  const std::int64_t* sizes;    // one per dimension
+  void* const* addresses;       // one per operand: of the element at position 0, …, 0
   const std::int64_t* strides;  // [operand * dims + dimension], in elements
   const void* numbers;          // 16 bytes each, as elements of their dtypes
-  const PickedRows* picked;     // one an operand; of a kernel that picks no rows it may be null
+  const PickedRows* picked;     // one per operand; of a kernel that picks no rows it may be null
 };
 
 /// The part of the iteration space a call does: points `begin` … `end` of the outer dimensions, flattened in row-major

@@ -15,7 +15,7 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;  // one a lifetime, aligned to 64 bytes
+  std::vector<std::size_t> offsets;  // one per lifetime, aligned to 64 bytes
   std::size_t bytes = 0;             // of the block
 };
 

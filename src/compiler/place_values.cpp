@@ -80,7 +80,7 @@ std::vector<std::uint32_t> shared_homes(const Graph& graph, const Schedule& sche
 /// The values that are no outputs, by home, and the steps in which each is in use.
 struct Temporaries {
   std::vector<Lifetime> lifetimes;
-  std::vector<std::uint32_t> nodes;  // one a lifetime
+  std::vector<std::uint32_t> nodes;  // one per lifetime
 };
 
 Temporaries find_lifetimes(const Graph& graph, const Schedule& schedule, const std::vector<std::uint32_t>& home) {

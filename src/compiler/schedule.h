@@ -34,9 +34,9 @@ struct Step {
   std::vector<std::int64_t> sizes;     // of its dimensions
   std::vector<std::int64_t> strides;   // [operand * dims + dimension]
   std::vector<std::uint32_t> numbers;  // graph scalars, as the kernel numbers them
-  std::vector<PickedRows> picked;      // one an operand of the kernel, or none when it picks no rows
+  std::vector<PickedRows> picked;      // one per operand of the kernel, or none when it picks no rows
   std::vector<InPlace> in_place;       // of the kernel's operands
-  std::vector<View> views;             // of a call that takes views (matrix_multiply): one an operand
+  std::vector<View> views;             // of a call that takes views (matrix_multiply): one per operand
   std::vector<std::uint32_t> nodes;    // what it computes, ascending; of a call: the op and its further results
   double cost = 0;                     // elements times instructions, or a guess
 };
@@ -54,8 +54,8 @@ struct Schedule {
   std::vector<Kernel> kernels;  // each once
   std::vector<Step> steps;
   std::vector<Chain> chains;        // in the order of steps
-  std::vector<OperandRef> same_as;  // one a node: the stored value that has its elements (Fusion::same_as)
-  std::vector<Place> places;        // one a node
+  std::vector<OperandRef> same_as;  // one per node: the stored value that has its elements (Fusion::same_as)
+  std::vector<Place> places;        // one per node
   std::size_t temporary_bytes = 0;  // of the block that all temporaries share
   std::size_t output_bytes = 0;
 

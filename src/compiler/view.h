@@ -27,7 +27,7 @@ struct DynamicStart {
 /// Positions along an axis of the base that lie in memory: which part of the base each row of the view reads.
 struct Picked {
   OperandRef positions;     // a graph input or a stored node, of integers, contiguous
-  Ints strides;             // one a dimension of the view: how the positions are walked
+  Ints strides;             // one per dimension of the view: how the positions are walked
   std::int64_t stride = 0;  // elements of the base from one position to the next
   std::int64_t extent = 0;  // positions are in -extent … extent - 1
 
@@ -36,7 +36,7 @@ struct Picked {
 
 struct View {
   OperandRef base;                   // a graph input, or a node that is stored
-  Ints strides;                      // one a dimension of the view, in elements of the base
+  Ints strides;                      // one per dimension of the view, in elements of the base
   std::vector<DynamicStart> starts;  // what they add is the offset of the first element
   std::optional<Picked> picked;      // what else it adds for each row
 

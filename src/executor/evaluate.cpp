@@ -98,7 +98,7 @@ std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extr
     computed[i] = {run->outputs.back(), tape.record(i).dtype, tape.record(i).shape};
     handles.push_back(tape.handle(i));
   }
-  // From here on nothing throws, but for rebuild() before it has changed anything: a promise that somebody holds is
+  // From here on nothing throws, except for rebuild() before it has changed anything: a promise that somebody holds is
   // kept.
   tape.rebuild(keep, computed, handle_moved);
   for (std::size_t k = 0; k < handles.size(); ++k) {

@@ -57,7 +57,7 @@ class Pattern {
     for (const std::int64_t value : values) add(static_cast<std::uint64_t>(value));
   }
 
-  /// Attributes but for those that are extents of the operands or the result.
+  /// Attributes except for those that are extents of the operands or the result.
   void add_attrs(const Record& node) {
     switch (node.op) {
       case op::full:

@@ -22,7 +22,7 @@ struct Run final : CompletionListener {
   std::vector<ValueRef> inputs;  // released when the run ends
   std::vector<ScalarArgument> scalars;
   std::vector<ValueRef> outputs;  // futures on `completion`
-  SourceList sources;             // the lines of this trace, one a node; the plan may come from another one
+  SourceList sources;             // the lines of this trace, one per node; the plan may come from another one
   CompletionRef completion = Completion::make();
   std::atomic<std::uint32_t> waits_for{1};  // unfinished producers of inputs, and 1 until it is launched
   bool queued = false;                      // set by launch: it stands among the runs under way

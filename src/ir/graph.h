@@ -26,7 +26,7 @@ class Graph {
  public:
   // Operands of a record refer to `nodes` (record), `inputs` (leaf) and `scalars` (scalar).
   std::vector<Record> nodes;
-  std::vector<Source> sources;            // one a node
+  std::vector<Source> sources;            // one per node
   std::vector<GraphInput> inputs;         // buffers given at run time
   std::vector<ScalarArgument> scalars;    // numbers given at run time, with the values of this trace
   std::vector<OperandRef> operand_lists;  // operands of records that have more than three

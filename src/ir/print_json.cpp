@@ -104,7 +104,7 @@ void append_node_object(std::string& out, const Graph& graph, std::uint32_t node
   out += '}';
 }
 
-/// `append(i)` for each of `count` elements, one a line.
+/// `append(i)` for each of `count` elements, one per line.
 template <class Append>
 void append_array(std::string& out, std::string_view name, std::size_t count, Append&& append) {
   fmt::format_to(std::back_inserter(out), "  \"{}\": [", name);

@@ -56,7 +56,7 @@ Tensor zeros(const Shape& shape, std::optional<DType> dtype);
 Tensor ones(const Shape& shape, std::optional<DType> dtype);
 Tensor full(const Shape& shape, double value, std::optional<DType> dtype);
 Tensor normal(const Shape& shape, std::optional<DType> dtype);
-/// Normal, but for one row of zeros.
+/// Normal, except for one row of zeros.
 Tensor normal_rows(const Shape& shape, std::optional<std::int64_t> zeros, std::optional<DType> dtype);
 Tensor uniform(const Shape& shape, double bound, std::optional<DType> dtype);
 /// Uniform between -b and b, where b is 1 / sqrt(inputs).

@@ -64,7 +64,7 @@ TEST(IntLists, ManyThreadsAgreeOnIds) {
 
 TEST(BiasedLock, OwnerAndVisitorsExcludeEachOther) {
   BiasedLock lock;
-  std::int64_t shared = 0;  // unprotected but for the lock: a lost update or a race report is the failure
+  std::int64_t shared = 0;  // unprotected except for the lock: a lost update or a race report is the failure
   std::thread owner([&] {
     for (int i = 0; i < 200000; ++i) {
       lock.lock_owner();

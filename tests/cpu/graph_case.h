@@ -36,7 +36,7 @@ enum class Agreement : std::uint8_t {
 };
 std::vector<Agreement> agreements(const Graph& graph);
 
-/// One flag a node: its bits are promised, but for nans being nans. Not where it shows the sign of a nan that was
+/// One flag a node: its bits are promised, except for nans being nans. Not where it shows the sign of a nan that was
 /// computed, or is made of such.
 std::vector<std::uint8_t> promised(const Graph& graph);
 

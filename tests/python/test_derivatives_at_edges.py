@@ -326,7 +326,7 @@ def test_second_derivatives_of_determinants_with_equal_singular_values(values: t
     if dtype == "complex128":
         noise = noise + 1j * rng.normal(size=(2, n, n))
     turn, other = np.linalg.qr(noise)[0]
-    # As it is, so that the values are exactly equal, and turned, so that they are but for rounding.
+    # As it is, so that the values are exactly equal, and turned, so that they are except for rounding.
     for x in (np.diag(values).astype(dtype), turn @ np.diag(values) @ other):
         expected = second_derivatives(x)
         det = lambda x: lento.real(lento.linalg.det(x))  # noqa: E731
@@ -341,7 +341,7 @@ def test_second_derivatives_of_determinants_with_equal_singular_values(values: t
 
 @pytest.mark.parametrize("least", [1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-15, 1e-16])
 def test_second_and_third_derivatives_of_determinants_close_to_zero(least: float) -> None:
-    """Of the second, at least half of the digits are right. Of the third too, but for the twilight around the square
+    """Of the second, at least half of the digits are right. Of the third too, except for the twilight around the square
     root of the precision."""
     turn, other = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 4, 4)))[0]
     x = turn @ np.diag([3, 2, 1, least]) @ other

@@ -13,11 +13,11 @@ namespace lento::cpu {
 /// What one run of a call reads and writes. Operands are contiguous, but those of ops that `takes_views` names, which
 /// lie as the step's views say.
 struct CallArguments {
-  std::span<void* const> operands;                 // one an operand of the node; null for a number
-  std::span<const ScalarArgument* const> numbers;  // one an operand of the node; null for a tensor
-  std::span<void* const> results;                  // one a result the op declares; null when nobody wants it
+  std::span<void* const> operands;                 // one per operand of the node; null for a number
+  std::span<const ScalarArgument* const> numbers;  // one per operand of the node; null for a tensor
+  std::span<void* const> results;                  // one per result the op declares; null when nobody wants it
   std::span<const std::uint8_t> inputs =
-      {};  // one an operand of the node: lies in an input that is nobody else's; or none
+      {};  // one per operand of the node: lies in an input that is nobody else's; or none
 };
 
 class LibraryStep {

@@ -71,7 +71,7 @@ void CpuProgram::find_donors() {
     if (stored.kind() == OperandRef::Kind::leaf) last_use_of_input_[stored.index()] = kNever;
   }
   // Inputs that nothing reads any more, by their size. The steps of a chain run interleaved: what one of them reads is
-  // needed until the end of all, but for an input that all of them walk over as they walk over the result.
+  // needed until the end of all, except for an input that all of them walk over as they walk over the result.
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> dead;
   std::vector<std::vector<std::uint32_t>> dying(schedule_.steps.size());
   for (std::uint32_t input = 0; input < graph_.inputs.size(); ++input) {

@@ -52,11 +52,11 @@ class CpuProgram final : public Program {
   std::uint8_t device_;
   std::string simplified_;  // what was done to the graph, for people
   Schedule schedule_;
-  std::vector<KernelRef> code_;                              // one a kernel of the schedule
-  std::vector<std::unique_ptr<const LibraryStep>> library_;  // one a step; null where there is none
-  std::vector<std::uint32_t> step_of_;                       // one a node; of views and numbers it means nothing
+  std::vector<KernelRef> code_;                              // one per kernel of the schedule
+  std::vector<std::unique_ptr<const LibraryStep>> library_;  // one per step; null where there is none
+  std::vector<std::uint32_t> step_of_;                       // one per node; of views and numbers it means nothing
   std::vector<std::uint32_t> last_use_of_input_;             // the step
-  std::vector<std::vector<Donor>> donors_;                   // one a step, the best first
+  std::vector<std::vector<Donor>> donors_;                   // one per step, the best first
   std::size_t compiled_kernels_ = 0;
   double estimated_microseconds_ = 0;
 };

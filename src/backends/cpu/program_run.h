@@ -66,9 +66,9 @@ class ProgramRun {
   const Graph& graph_;
   const Schedule& schedule_;
   const RunArguments& arguments_;
-  std::vector<NodeValue> values_;          // one a node
-  std::vector<BufferRef> output_buffers_;  // one an output
-  std::vector<std::uint8_t> given_;        // one an input: its memory may still be taken
+  std::vector<NodeValue> values_;          // one per node
+  std::vector<BufferRef> output_buffers_;  // one per output
+  std::vector<std::uint8_t> given_;        // one per input: its memory may still be taken
   BufferRef block_;                        // of temporaries
   // Arguments of what runs next.
   std::vector<void*> addresses_;

@@ -140,7 +140,7 @@ template <Floating T>
 T floor_divide(T a, T b) {
   if (b == 0 || std::isinf(a) || std::isinf(b)) return a / b;
   const T rest = std::fmod(a, b);
-  T quotient = (a - rest) / b;  // whole but for rounding
+  T quotient = (a - rest) / b;  // whole except for rounding
   if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
   if (quotient == 0) return std::copysign(T{0}, a / b);
   const T whole = std::floor(quotient);

@@ -175,12 +175,12 @@ class Simplifier {
 
   const Graph& old_;
   Graph graph_;
-  std::vector<std::uint32_t> uses_;  // one a node of the new graph
+  std::vector<std::uint32_t> uses_;  // one per node of the new graph
   EqualNodes equals_;
   Rewriting node_;
-  std::vector<OperandRef> value_of_;     // one a node of the old graph: what stands for it in the new one
-  std::vector<std::uint32_t> old_uses_;  // one a node of the old graph: operands and outputs that read it
-  std::vector<std::uint8_t> is_output_;  // one a node of the old graph
+  std::vector<OperandRef> value_of_;     // one per node of the old graph: what stands for it in the new one
+  std::vector<std::uint32_t> old_uses_;  // one per node of the old graph: operands and outputs that read it
+  std::vector<std::uint8_t> is_output_;  // one per node of the old graph
   Simplified simplified_;
 };
 

@@ -17,7 +17,7 @@ namespace lento {
 
 /// What simplification did.
 struct Simplified {
-  std::vector<std::uint32_t> fired;  // one a rule, in the order of all_rules()
+  std::vector<std::uint32_t> fired;  // one per rule, in the order of all_rules()
   std::size_t merged = 0;            // nodes that equal one before them
   std::size_t dropped = 0;           // nodes that nobody needs
 };

@@ -28,7 +28,7 @@ std::size_t page_bytes() {
 }
 
 struct Slab {
-  std::vector<bool> used;  // one a page
+  std::vector<bool> used;  // one per page
   std::size_t used_pages = 0;
 
   /// The first of `pages` free pages in a row, or how many pages there are.

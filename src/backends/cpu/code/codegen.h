@@ -18,12 +18,12 @@ inline constexpr const char* kEntryName = "lento_kernel";
 /// What generated code gets: one of the outer dimensions, its rows, and all that is inside. Strides are in bytes. The
 /// walk over the other outer dimensions is KernelCode::run().
 struct CallFrame {
-  std::byte* const* addresses;          // one an operand: of the first element of the first row
+  std::byte* const* addresses;          // one per operand: of the first element of the first row
   const std::int64_t* row_strides;      // from one row to the next
   const std::int64_t* inner_strides;    // along the last dimension
   const std::int64_t* reduced_strides;  // along the reduced dimension of a column kernel
   const std::byte* numbers;
-  const PickedRows* picked;  // one an operand, if the kernel picks rows
+  const PickedRows* picked;  // one per operand, if the kernel picks rows
   std::int64_t rows;
   std::int64_t count;   // along the last dimension
   std::int64_t stream;  // 1: what a map writes goes past the caches; outputs and their rows begin at lines of the cache

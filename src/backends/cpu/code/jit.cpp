@@ -186,7 +186,7 @@ class Resolver final : public llvm::LegacyJITSymbolResolver {
 /// being decided afterwards. So nothing that LLVM asks for is short, which it would answer by ending the process.
 class Sections final : public llvm::RuntimeDyld::MemoryManager {
  public:
-  /// Sections are not larger than the object, but for tables of what it refers to.
+  /// Sections are not larger than the object, except for tables of what it refers to.
   explicit Sections(std::size_t object_bytes) : room_(object_bytes + (std::size_t{16} << 10)) {}
 
   /// Of all sections, one behind the other.
@@ -248,7 +248,7 @@ Isa host_isa() {
 struct KernelCode::Loaded {
   LoopForm form = LoopForm::map;
   std::size_t dims = 0;
-  std::vector<std::int64_t> element_bytes;  // one an operand
+  std::vector<std::int64_t> element_bytes;  // one per operand
   std::vector<std::size_t> outputs;         // operands
   std::optional<CodeMemory> memory;
   void (*entry)(const CallFrame*) = nullptr;

@@ -154,13 +154,13 @@ class KernelGenerator {
   llvm::Value* store_rows_ = nullptr;  // a bool
   llvm::Value* results_ = nullptr;
   llvm::Value* result_stride_ = nullptr;
-  std::vector<llvm::Value*> addresses_, row_strides_, inner_strides_, reduced_strides_;  // one an operand
+  std::vector<llvm::Value*> addresses_, row_strides_, inner_strides_, reduced_strides_;  // one per operand
   std::vector<llvm::Value*> lane_offsets_;                                               // of operands with any stride
   struct PickedBytes {
     llvm::Value* stride = nullptr;
     llvm::Value* extent = nullptr;
   };
-  std::vector<PickedBytes> picked_;  // one an operand
+  std::vector<PickedBytes> picked_;  // one per operand
   std::vector<llvm::Value*> bases_;  // of operands, in the current row
   std::vector<llvm::Value*> tiles_;  // of operands, null outside of tiles: the current row of it
 };

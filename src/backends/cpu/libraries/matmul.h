@@ -24,7 +24,7 @@ namespace lento::cpu {
 
 /// How the matrices of an operand lie in memory; in elements, may be 0 (repeated) or negative.
 struct MatrixStrides {
-  Ints batch;  // one a batch axis
+  Ints batch;  // one per batch axis
   std::int64_t row = 0;
   std::int64_t column = 0;
 };

@@ -1,7 +1,7 @@
 // Stable sorting by one byte of the key after the other, the lowest first. A pass counts how often each value of the
 // byte occurs, which says where the elements go, and moves them there in order.
 //
-// A long line is cut into parts, one a thread or a few: each counts for itself, and as the elements of the first part
+// A long line is cut into parts, one per thread or a few: each counts for itself, and as the elements of the first part
 // go before those of the second that have the same byte, the result does not depend on the parts. Elements are
 // collected in lines of the cache and written past it: 256 places that are a power of two apart would push each other
 // out.
