@@ -1,6 +1,5 @@
 #include "compiler/schedule.h"
 
-#include "base/format.h"
 #include "compiler/build_kernel.h"
 #include "compiler/chains.h"
 #include "compiler/place_values.h"
@@ -178,33 +177,6 @@ Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const F
   schedule.chains = find_chains(schedule, options.tile_elements);
   place_values(graph, schedule);
   return schedule;
-}
-
-std::string to_string(const Schedule& schedule, const Graph& graph) {
-  std::string text =
-      fmt::format("# {} steps, {} kernels, {} bytes of temporaries, {} of outputs\n", schedule.steps.size(),
-                  schedule.kernels.size(), schedule.temporary_bytes, schedule.output_bytes);
-  for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
-    const Step& step = schedule.steps[s];
-    if (step.is_kernel) {
-      text += fmt::format("run kernel {} over ({})", step.kernel, fmt::join(step.sizes, ", "));
-    } else {
-      text += fmt::format("call {}", info(graph.nodes[step.nodes[0]].op).name);
-    }
-    std::vector<std::uint32_t> traced;
-    for (const std::uint32_t node : step.nodes) traced.push_back(graph.origin(node));
-    text += fmt::format(" for %{}", fmt::join(traced, ", %"));
-    const auto chain =
-        std::ranges::find_if(schedule.chains, [&](const Chain& c) { return s >= c.first && s <= c.last; });
-    if (chain != schedule.chains.end()) {
-      text += fmt::format(" in tiles together with steps {} to {}", chain->first, chain->last);
-    }
-    text += '\n';
-  }
-  for (std::size_t i = 0; i < schedule.kernels.size(); ++i) {
-    text += fmt::format("# kernel {}\n{}", i, to_string(schedule.kernels[i]));
-  }
-  return text;
 }
 
 }  // namespace lento

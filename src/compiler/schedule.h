@@ -72,7 +72,11 @@ std::vector<std::uint32_t> nodes_read(const Graph& graph, const Schedule& schedu
 
 Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
 
-/// The steps and kernels as text.
+/// The steps in order, one a line; nodes are those of the trace (Graph::origin).
+std::string steps_text(const Schedule& schedule, const Graph& graph);
+/// The kernels, each under its number.
+std::string kernels_text(const Schedule& schedule);
+/// Both.
 std::string to_string(const Schedule& schedule, const Graph& graph);
 
 }  // namespace lento

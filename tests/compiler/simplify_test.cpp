@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 namespace lento::test {
 namespace {
@@ -55,6 +56,46 @@ TEST(Simplify, WhatIsComputedTwiceIsComputedOnce) {
 )");
   EXPECT_EQ(done.merged, 2U);
   EXPECT_EQ(graph.origins, (std::vector<std::uint32_t>{0, 1, 4}));
+}
+
+class Log final : public SimplifyObserver {
+ public:
+  std::string text;
+
+ private:
+  void on_rule(const Rule& rule, std::uint32_t node) override {
+    text += "%" + std::to_string(node) + ": " + std::string(rule.name) + "\n";
+  }
+  void on_merge(std::uint32_t node, std::uint32_t equal) override {
+    text += "%" + std::to_string(node) + " is %" + std::to_string(equal) + "\n";
+  }
+  void on_pass(std::string_view pass, const Graph& graph) override {
+    verify(graph);
+    text += std::string(pass) + ": " + std::to_string(graph.nodes.size()) + " nodes\n";
+  }
+};
+
+TEST(Simplify, AnObserverSeesEachPassAndChangesNothing) {
+  const char* const text = R"(graph(%in0: float32(4,)) {
+  %0 = negative(%in0) : float32(4,)
+  %1 = negative(%0) : float32(4,)
+  %2 = exp(%1) : float32(4,)
+  %3 = exp(%in0) : float32(4,)
+  %4 = add(%2, %3) : float32(4,)
+  return %4
+}
+)";
+  Graph observed = parse_graph(text);
+  Log log;
+  simplify(observed, &log);
+  EXPECT_EQ(log.text, "%1: negative(negative(x)) = x\n%3 is %2\nrules: 3 nodes\ndead-code: 2 nodes\n");
+  EXPECT_EQ(to_string(observed), to_string(simplified(text)));
+  // Of a graph that was simplified before, nodes keep the names of the trace.
+  observed = parse_graph(text);
+  observed.origins = {10, 11, 12, 13, 14};
+  Log again;
+  simplify(observed, &again);
+  EXPECT_EQ(again.text, "%11: negative(negative(x)) = x\n%13 is %12\nrules: 3 nodes\ndead-code: 2 nodes\n");
 }
 
 TEST(Simplify, LongListsOfOperandsAreComparedToo) {

@@ -14,8 +14,12 @@ namespace lento {
 
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& old)
-      : old_(old), equals_(old.nodes.size()), node_(graph_, uses_, equals_), value_of_(old.nodes.size()) {
+  Simplifier(const Graph& old, SimplifyObserver* observer)
+      : old_(old),
+        observer_(observer),
+        equals_(old.nodes.size()),
+        node_(graph_, uses_, equals_),
+        value_of_(old.nodes.size()) {
     graph_.inputs = old.inputs;
     graph_.scalars = old.scalars;
     graph_.nodes.reserve(old.nodes.size());
@@ -58,7 +62,7 @@ class Simplifier {
     for (const OperandRef operand : old_.operands(record)) {
       node_.operands_.push_back(operand.kind() == OperandRef::Kind::record ? value_of_[operand.index()] : operand);
     }
-    rewrite();
+    rewrite(old);
     if (node_.value_) {
       if (is_output_[old] != 0) {
         keep_output(old, *node_.value_);
@@ -73,13 +77,14 @@ class Simplifier {
   }
 
   /// Applies rules until none fits, or the node has become another value.
-  void rewrite() {
+  void rewrite(std::uint32_t old) {
     bool again = true;
     while (again && !node_.value_) {
       again = false;
       for (const Rule* rule : rules_of(node_.op())) {
         if (!rule->apply(node_)) continue;
         ++simplified_.fired[static_cast<std::size_t>(rule - all_rules().data())];
+        if (observer_ != nullptr) observer_->on_rule(*rule, old_.origin(old));
         again = true;
         break;
       }
@@ -96,6 +101,7 @@ class Simplifier {
       return;
     }
     ++simplified_.merged;
+    if (observer_ != nullptr) observer_->on_merge(old_.origin(old), graph_.origin(first));
     drop_last();
     if (is_output_[old] != 0) keep_output(old, OperandRef::record(first));
     stand_for(old, OperandRef::record(first));
@@ -174,6 +180,7 @@ class Simplifier {
   }
 
   const Graph& old_;
+  SimplifyObserver* observer_;
   Graph graph_;
   std::vector<std::uint32_t> uses_;  // one per node of the new graph
   EqualNodes equals_;
@@ -184,15 +191,17 @@ class Simplifier {
   Simplified simplified_;
 };
 
-Simplified simplify(Graph& graph) {
-  auto [simpler, simplified] = Simplifier(graph).run();
+Simplified simplify(Graph& graph, SimplifyObserver* observer) {
+  auto [simpler, simplified] = Simplifier(graph, observer).run();
 #if !defined(NDEBUG)
   verify(simpler);
 #endif
+  if (observer != nullptr) observer->on_pass("rules", simpler);
   simplified.dropped = drop_dead_code(simpler);
 #if !defined(NDEBUG)
   verify(simpler);
 #endif
+  if (observer != nullptr) observer->on_pass("dead-code", simpler);
   graph = std::move(simpler);
   return std::move(simplified);
 }

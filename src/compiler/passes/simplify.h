@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lento {
@@ -22,8 +23,22 @@ struct Simplified {
   std::size_t dropped = 0;           // nodes that nobody needs
 };
 
+struct Rule;
+
+/// Sees what simplify() does, for people and tests; changes nothing. Nodes are those of the trace (Graph::origin).
+class SimplifyObserver {
+ public:
+  virtual ~SimplifyObserver() = default;
+  /// A rule has rewritten a node.
+  virtual void on_rule(const Rule& rule, std::uint32_t node) = 0;
+  /// A node has gone, because one before it computes the same.
+  virtual void on_merge(std::uint32_t node, std::uint32_t equal) = 0;
+  /// A pass has ended and left this graph: "rules", then "dead-code".
+  virtual void on_pass(std::string_view pass, const Graph& graph) = 0;
+};
+
 /// The same outputs, bit by bit, from fewer nodes.
-Simplified simplify(Graph& graph);
+Simplified simplify(Graph& graph, SimplifyObserver* observer = nullptr);
 
 /// One line a rule that fired and one for the rest; empty when nothing happened.
 std::string to_string(const Simplified& simplified);
