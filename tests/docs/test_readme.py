@@ -36,11 +36,13 @@ def examples_of_all_pages(language: str) -> list[ParameterSet]:
 
 PYTHON_EXAMPLES = examples_of_all_pages("python")
 CPP_EXAMPLES = examples_of_all_pages("cpp")
+SHELL_EXAMPLES = examples_of_all_pages("sh")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_of_code_shows_its_output_and_so_is_run(page: Path) -> None:
-    for language, names in [("python", r"(python|py|python3)\b"), ("cpp", r"(cpp|c\+\+|cxx)")]:
+    words = [("python", r"(python|py|python3)\b"), ("cpp", r"(cpp|c\+\+|cxx)"), ("sh", r"(sh|bash|shell|console)\b")]
+    for language, names in words:
         blocks = re.findall(rf"^ *(?:```|~~~) *{names}", page.read_text(), flags=re.M | re.I)
         assert len(blocks) == len(examples(page, language)), f"{page.name}: a block of {language} is not run"
 
@@ -48,6 +50,7 @@ def test_every_block_of_code_shows_its_output_and_so_is_run(page: Path) -> None:
 def test_there_are_examples() -> None:
     assert len(PYTHON_EXAMPLES) >= 50
     assert len(CPP_EXAMPLES) >= 2
+    assert len(SHELL_EXAMPLES) >= 1
 
 
 @pytest.mark.parametrize("code, expected", PYTHON_EXAMPLES)
@@ -70,6 +73,17 @@ def test_cpp_example_prints_what_the_page_says(code: str, expected: str, tmp_pat
     library = [f"-L{BUILD / 'lib'}", "-llento", f"-Wl,-rpath,{BUILD / 'lib'}"]
     subprocess.run(["c++", "-std=c++20", *includes, "example.cpp", *library, "-o", "example"], cwd=tmp_path, check=True)
     done = subprocess.run([str(tmp_path / "example")], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == expected
+
+
+@pytest.mark.skipif(not (BUILD / "tools/lento-opt/lento-opt").exists(), reason="needs the tools, built with the tests")
+@pytest.mark.parametrize("code, expected", SHELL_EXAMPLES)
+def test_shell_example_prints_what_the_page_says(code: str, expected: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": f"{BUILD / 'tools/lento-opt'}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", code], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+    )
     assert done.stderr == ""
     assert done.stdout == expected
 
