@@ -128,6 +128,12 @@ kernel map dims=1 ($0: float32 one, $1: out float32 one, #0: float32) {
 )");
 }
 
+TEST(LentoOpt, LaterStagesHaveTheNamesOfTheGraphShownLast) {
+  const std::string text = shown({"--only=schedule,memory"}, kWasteful);
+  EXPECT_NE(text.find("run kernel 0 over (4) for %0, %1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("%1: output 0, 16 bytes, written by step 0\n"), std::string::npos) << text;
+}
+
 TEST(LentoOpt, WithoutFusionEveryOpIsAStepAndNothingIsSimplified) {
   const std::string text = shown({"--no-fusion", "--only=simplify,schedule,memory"}, kChain);
   EXPECT_NE(text.find("### rules\n# not run\n"), std::string::npos) << text;
@@ -196,6 +202,9 @@ TEST(LentoOpt, ShowsTheScheduleThatTheDeviceMakes) {
     EXPECT_TRUE(schedule.starts_with("### schedule\n" + program.substr(0, steps))) << schedule << program;
     EXPECT_EQ(kernels, "### kernels\n" + program.substr(steps));
   }
+  // Of a graph that is simplified, a program's steps have the names of the trace, and its kernels none.
+  const std::string program = cpu::CpuProgram(parse_graph(kWasteful), 0).text();
+  EXPECT_EQ(shown({"--only=kernels"}, kWasteful), "### kernels\n" + program.substr(program.find("# kernel 0")));
 }
 
 TEST(LentoOpt, CodeIsForTheInstructionSetAndTheTierAskedFor) {
