@@ -7,7 +7,7 @@
 #include "autograd/rule.h"
 #include "base/fail.h"
 #include "ir/op_index_map.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -76,7 +76,7 @@ Tensor Differentiation::follow(const Tensor& x, std::source_location site) {
     fail<DTypeError>("derivatives are by floating or complex tensors; this one is {}", x.dtype());
   }
   // Recorded while this log does not listen to it, but outer ones do.
-  Tensor followed = composite::renamed(x);
+  Tensor followed = composite::with_own_identity(x);
   log_->follow(followed);
   return followed;
 }

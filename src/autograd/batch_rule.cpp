@@ -7,7 +7,7 @@
 #include "ir/op.h"
 #include "ir/op_gather.gen.h"
 #include "ir/op_index_map.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/record_limit.h"
 
 #include <algorithm>

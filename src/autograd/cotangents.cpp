@@ -3,7 +3,7 @@
 
 #include "autograd/rule.h"
 #include "ir/attrs_index_map.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <algorithm>
 

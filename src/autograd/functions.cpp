@@ -5,7 +5,7 @@
 #include "autograd/functions.calls.gen.h"
 #include "base/fail.h"
 #include "base/source.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "ir/op.h"
 #include "ir/op_contraction.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 namespace lento {
 

@@ -1,7 +1,7 @@
 // Derivatives of matrix products, windows and Fourier transforms.
 #include "autograd/rules.h"
 #include "autograd/rules_contraction.calls.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 namespace lento::rules {
 

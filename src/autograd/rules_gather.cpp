@@ -1,7 +1,7 @@
 // Derivatives of gathers, scatters and sorts.
 #include "autograd/rules.h"
 #include "autograd/rules_gather.calls.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <functional>
 

@@ -2,7 +2,7 @@
 #include "autograd/rules.h"
 #include "autograd/rules_linalg.calls.gen.h"
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 namespace lento::rules {
 

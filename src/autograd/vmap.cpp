@@ -4,7 +4,7 @@
 #include "autograd/batch_rule.h"
 #include "autograd/vmap.calls.gen.h"
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "base/source.h"
 #include "nn/init.calls.gen.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "base/source.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <cxxabi.h>
 

@@ -26,7 +26,7 @@ double checked_probability(const Scalar& p) {
 
 /// True with probability 1 - p. p is compared, never built in: it may change from step to step.
 Tensor keep_mask(const Shape& shape, double p, const Tensor& like, Generator* generator) {
-  return greater_equal(chance::unit({shape, DType::float32, like.device(), generator}), p);
+  return greater_equal(random_detail::unit({shape, DType::float32, like.device(), generator}), p);
 }
 
 Tensor drop(const Tensor& x, const Shape& mask_shape, const Scalar& p, bool training, Generator* generator) {

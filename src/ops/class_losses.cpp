@@ -1,8 +1,8 @@
 // Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
 #include "base/fail.h"
 #include "ops/class_losses.calls.gen.h"
-#include "ops/from_zero.h"
 #include "ops/neural_common.h"
+#include "ops/nonnegative_index.h"
 
 namespace lento::composite {
 
@@ -32,7 +32,7 @@ ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_
   const Tensor numbers = cast(target, DType::int64);
   const Tensor batched = single ? unsqueeze(numbers, 0) : numbers;
   const Tensor ignored = equal(batched, ignore_index);
-  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, from_zero_on(batched)), ignored, single};
+  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, nonnegative_index(batched)), ignored, single};
 }
 
 void check_class_weight(const std::optional<Tensor>& weight, std::int64_t classes) {

@@ -4,7 +4,7 @@
 
 #include <lento/differentiation.h>
 
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Creation (ops/creation.yaml). Values are computed from counters on the device, in double precision where rounding
 // shows.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/creation.calls.gen.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "base/fail.h"
 #include "ops/ctc_loss.calls.gen.h"
-#include "ops/from_zero.h"
 #include "ops/neural_common.h"
+#include "ops/nonnegative_index.h"
 
 #include <limits>
 #include <vector>
@@ -78,7 +78,7 @@ Tensor with_blanks(const Inputs& in, std::int64_t blank) {
   const std::int64_t batch = in.targets.shape()[0];
   const std::int64_t length = in.targets.shape()[1];
   const Tensor counts = less(numbers_up_to(length, in.targets), unsqueeze(in.target_lengths, 1));
-  const Tensor known = from_zero_on(where(counts, in.targets, blank));
+  const Tensor known = nonnegative_index(where(counts, in.targets, blank));
   const Tensor blanks = prim::full(Shape{batch, length, 1}, blank, DType::int64, in.targets.device());
   const Tensor pairs = reshaped(prim::concatenate({blanks, unsqueeze(known, 2)}, 2), Shape{batch, 2 * length});
   return prim::pad_constant(pairs, blank, Ints{0, 0}, Ints{0, 1});

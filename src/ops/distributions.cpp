@@ -1,8 +1,8 @@
 // Quantiles, histograms and counts (ops/statistics.yaml).
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "base/from_zero.h"
-#include "ops/compose.h"
+#include "base/nonnegative_index.h"
+#include "ops/composite_helpers.h"
 #include "ops/distributions.calls.gen.h"
 #include "tensor/state.h"
 

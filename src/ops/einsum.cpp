@@ -1,7 +1,7 @@
 // Einstein summation (ops/linalg.yaml): parsing of subscripts, and contraction from left to right by matrix products.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/einsum.calls.gen.h"
 
 #include <algorithm>

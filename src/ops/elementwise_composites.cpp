@@ -1,6 +1,6 @@
 // Elementwise composites that are more than one expression (ops/elementwise_composites.yaml).
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/elementwise_composites.calls.gen.h"
 
 #include <limits>

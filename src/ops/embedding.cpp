@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "ops/embedding.calls.gen.h"
-#include "ops/from_zero.h"
 #include "ops/neural_common.h"
+#include "ops/nonnegative_index.h"
 
 #include <limits>
 
@@ -28,7 +28,9 @@ std::optional<std::int64_t> checked_padding(std::optional<std::int64_t> padding,
 }
 
 /// Rows are looked up by numbers from 0 on.
-Tensor row_numbers(const Tensor& x) { return is_unsigned_integer(x.dtype()) ? x : from_zero_on(cast(x, DType::int64)); }
+Tensor row_numbers(const Tensor& x) {
+  return is_unsigned_integer(x.dtype()) ? x : nonnegative_index(cast(x, DType::int64));
+}
 
 /// The bag each of `items` positions belongs to: how many offsets are at or before it, less one.
 Tensor bags_of(const Tensor& offsets, std::int64_t items) {

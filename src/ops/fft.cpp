@@ -1,6 +1,6 @@
 // Fourier transforms (ops/fft.yaml): lengths, padding and norms around the unnormalised primitives along one axis.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/fft.calls.gen.h"
 
 #include <algorithm>

@@ -2,21 +2,21 @@
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/gradient.calls.gen.h"
 #include "tensor/state.h"
 #include "tensor/watch.h"
 
 namespace lento {
 
-using composite::renamed;
+using composite::with_own_identity;
 
 Tensor stop_gradient(const Tensor& x, std::source_location site) {
   const CallScope scope("stop_gradient", site);
   (void)state_of(x);  // an empty handle is an error here too
   if (current_watcher == nullptr) return x;
   const Concealed concealed({&x, 1});
-  return renamed(x);
+  return with_own_identity(x);
 }
 
 bool is_differentiated(const Tensor& x) {
@@ -39,7 +39,7 @@ std::vector<Tensor> custom_gradient(const TensorFunction& function, const Backwa
       inputs, {}, std::make_shared<const BackwardFunction>(backward), known.known() ? known : Source::from(site)};
   {
     const Concealed concealed(inputs);
-    for (const Tensor& output : function(inputs)) call.outputs.push_back(renamed(output));
+    for (const Tensor& output : function(inputs)) call.outputs.push_back(with_own_identity(output));
   }
   tell_watchers([&](Watcher& watcher) { watcher.called(call); });
   return call.outputs;

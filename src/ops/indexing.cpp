@@ -1,8 +1,8 @@
 // Reading and writing at positions held by tensors (ops/indexing.yaml). `x[{...}]` itself is in subscript.cpp.
 #include "base/fail.h"
-#include "ops/compose.h"
-#include "ops/from_zero.h"
+#include "ops/composite_helpers.h"
 #include "ops/indexing.calls.gen.h"
+#include "ops/nonnegative_index.h"
 
 #include <algorithm>
 
@@ -274,7 +274,7 @@ Tensor choose(const Tensor& x, const std::vector<Tensor>& choices, std::string_v
   Tensor which = broadcast(converted(x, DType::int64), shape);
   if (mode == "wrap") which = remainder(which, count);
   if (mode == "clip") which = minimum(maximum(which, 0), count - 1);
-  if (mode == "raise") which = from_zero_on(which);
+  if (mode == "raise") which = nonnegative_index(which);
   std::vector<Tensor> layers;
   for (const Tensor& choice : all_tensors) layers.push_back(with_axis(broadcast(choice, shape), 0));
   const Tensor stacked = layers.size() == 1 ? layers.front() : prim::concatenate(layers, 0);

@@ -1,8 +1,8 @@
 // Elements put between others and taken out (ops/manipulation.yaml: insert, delete_).
 #include "base/fail.h"
-#include "ops/compose.h"
-#include "ops/from_zero.h"
+#include "ops/composite_helpers.h"
 #include "ops/inserting.calls.gen.h"
+#include "ops/nonnegative_index.h"
 
 namespace lento::composite {
 
@@ -55,7 +55,7 @@ Tensor insert(const Tensor& x, const Operand& indices, const Operand& values, st
   inserted = broadcast(inserted, places);
   // Positions from 0 to `extent`, looked up in a list of them so that others are refused.
   const Tensor from_front = where(less(positions, 0), add(positions, extent), positions);
-  const Tensor valid = prim::take_axis(counting(extent + 1, x.device()), from_zero_on(flat(from_front)), 0);
+  const Tensor valid = prim::take_axis(counting(extent + 1, x.device()), nonnegative_index(flat(from_front)), 0);
   // An element of `x` has an odd number, what comes before it the even one below.
   const Tensor old_order = add(multiply(counting(extent, x.device()), 2), 1);
   const Tensor new_order = broadcast(multiply(valid, 2), Shape{count});

@@ -1,6 +1,6 @@
 // Joining tensors and taking them apart (ops/manipulation.yaml).
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/joining.calls.gen.h"
 #include "ops/record_limit.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "ops/cofactors.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/linalg.calls.gen.h"
 #include "ops/record_limit.h"
 

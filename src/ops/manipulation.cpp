@@ -2,7 +2,7 @@
 // joining.cpp and windows.cpp.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/manipulation.calls.gen.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Everyday numerics of NumPy (ops/numeric.yaml): differences, interpolation, polynomials, convolution of vectors.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/numeric.calls.gen.h"
 #include "ops/record_limit.h"
 

@@ -1,7 +1,7 @@
 // Products and norms (ops/linalg.yaml). Everything that sums products over axes becomes a matrix product.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/neural_common.h"
 #include "ops/products.calls.gen.h"
 

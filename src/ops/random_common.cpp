@@ -7,7 +7,7 @@
 
 #include <numbers>
 
-namespace lento::composite::chance {
+namespace lento::composite::random_detail {
 
 using namespace neural;
 
@@ -115,4 +115,4 @@ Tensor affine(const Tensor& x, const Operand& scale, const Operand& loc, const T
   return cast(add(multiply(x, scale), loc), target.dtype);
 }
 
-}  // namespace lento::composite::chance
+}  // namespace lento::composite::random_detail

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace lento::composite::chance {
+namespace lento::composite::random_detail {
 
 /// Where and with what dtype a random tensor is made, resolved from the arguments of a call.
 struct Target {
@@ -48,4 +48,4 @@ Shape broadcast(const Shape& a, const Shape& b);
 /// `x * scale + loc` in the type of x, then in the target's.
 Tensor affine(const Tensor& x, const Operand& scale, const Operand& loc, const Target& target);
 
-}  // namespace lento::composite::chance
+}  // namespace lento::composite::random_detail

@@ -11,7 +11,7 @@
 namespace lento::composite {
 
 using namespace neural;
-using namespace chance;
+using namespace random_detail;
 
 namespace {
 

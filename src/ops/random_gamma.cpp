@@ -12,7 +12,7 @@
 namespace lento::composite {
 
 using namespace neural;
-using namespace chance;
+using namespace random_detail;
 
 namespace {
 

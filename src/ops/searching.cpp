@@ -2,7 +2,7 @@
 // is lazy.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/searching.calls.gen.h"
 
 #include <algorithm>

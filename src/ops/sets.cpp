@@ -1,7 +1,7 @@
 // Sets (ops/sets.yaml). Sorting brings equal elements together; the first of each group stands for it. How many groups
 // there are is the one number that is evaluated.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/sets.calls.gen.h"
 
 namespace lento::composite {

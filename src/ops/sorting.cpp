@@ -1,6 +1,6 @@
 // Sorting (ops/sorting.yaml). The primitives are always stable, so that `stable` needs no attention.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/sorting.calls.gen.h"
 
 namespace lento::composite {

@@ -3,7 +3,7 @@
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/neural_common.h"
 #include "ops/statistics.calls.gen.h"
 

@@ -1,7 +1,7 @@
 // Densities and probabilities (ops/stats_continuous.yaml and ops/stats_discrete.yaml). Each family has one function for
 // the logarithm in the type that is computed in; what is public rounds it, or its exponential, once.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/neural_common.h"
 #include "ops/stats.calls.gen.h"
 

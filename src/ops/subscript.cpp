@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "base/source.h"
 #include "ops/check_index.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/subscript.calls.gen.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Utilities (ops/utility.yaml) that are more than one expression.
 #include "base/fail.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/utility.calls.gen.h"
 
 namespace lento::composite {

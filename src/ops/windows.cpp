@@ -1,7 +1,7 @@
 // Padding, windows over an axis and strided reading (ops/manipulation.yaml): gathers with computed positions.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "ops/windows.calls.gen.h"
 
 #include <algorithm>

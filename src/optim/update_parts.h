@@ -1,7 +1,7 @@
 // What the updates of one parameter share.
 #pragma once
 
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 #include "optim/update_parts.calls.gen.h"
 
 #include <array>

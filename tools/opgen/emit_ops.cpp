@@ -204,7 +204,8 @@ std::string elementwise_source(const Catalogue& catalogue) {
   for (const Entry& entry : catalogue.entries) {
     if (entry.elementwise()) all.push_back(&entry);
   }
-  add_includes(w, all, {"ir/elementwise_rules.gen.h", "ir/op_elementwise.gen.h", "ops/wrapper.h", "tensor/record.h"});
+  add_includes(w, all,
+               {"ir/elementwise_rules.gen.h", "ir/op_elementwise.gen.h", "ops/generated_support.h", "tensor/record.h"});
   w.add("namespace lento {");
   for (const std::string& space : kSpaces) {
     std::vector<const Entry*> here;
@@ -330,7 +331,7 @@ std::string primitives_source(const Catalogue& catalogue) {
     own.push_back(fmt::format("ir/infer_{}.gen.h", family));
     own.push_back(fmt::format("ir/op_{}.gen.h", family));
   }
-  own.insert(own.end(), {"ops/wrapper.h", "tensor/record.h"});
+  own.insert(own.end(), {"ops/generated_support.h", "tensor/record.h"});
   add_includes(w, all, own);
   w.add("namespace lento {");
   for (const std::string& space : kSpaces) {
@@ -427,7 +428,7 @@ std::string composites_source(const Catalogue& catalogue, std::size_t shard) {
   Writer w;
   w.add(file_header(fmt::format("Composites, part {} of {}: wrappers, and the bodies of those that are one expression.",
                                 shard + 1, kShards)));
-  add_includes(w, ops_named_in(code.text(), catalogue), {"ops/wrapper.h", "tensor/draws.h"});
+  add_includes(w, ops_named_in(code.text(), catalogue), {"ops/generated_support.h", "tensor/draws.h"});
   w.add("namespace lento {");
   w.line();
   w.add(code.text());

@@ -3,7 +3,7 @@
 
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "base/from_zero.h"
+#include "base/nonnegative_index.h"
 
 #include <concepts>
 #include <utility>

@@ -5,7 +5,7 @@
 // of their own.
 #pragma once
 
-#include "ops/compose.calls.gen.h"
+#include "ops/composite_helpers.calls.gen.h"
 
 #include <cstdint>
 #include <optional>
@@ -88,7 +88,7 @@ Tensor picked(const Tensor& x, std::int64_t axis, std::int64_t position);
 Tensor along(const Tensor& vector, std::int64_t axis, std::int64_t rank);
 
 /// The same value under an identity of its own. A reshape that changes nothing costs nothing: compilers drop it.
-Tensor renamed(const Tensor& x);
+Tensor with_own_identity(const Tensor& x);
 
 // --- making tensors ---
 

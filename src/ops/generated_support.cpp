@@ -1,4 +1,4 @@
-#include "ops/wrapper.h"
+#include "ops/generated_support.h"
 
 #include "base/fail.h"
 

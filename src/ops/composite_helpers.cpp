@@ -1,4 +1,4 @@
-#include "ops/compose.h"
+#include "ops/composite_helpers.h"
 
 #include "base/fail.h"
 #include "ir/infer_common.h"
@@ -135,7 +135,7 @@ Tensor stored_as(const Operand& value, const Tensor& x) {
 
 Tensor reshaped(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : prim::reshape(x, shape); }
 
-Tensor renamed(const Tensor& x) { return prim::reshape(x, x.shape()); }
+Tensor with_own_identity(const Tensor& x) { return prim::reshape(x, x.shape()); }
 
 Tensor flat(const Tensor& x) { return reshaped(x, Shape{x.size()}); }
 
