@@ -15,19 +15,6 @@ Meta meta(const Tensor& x) { return {x.dtype(), x.shape()}; }
 /// 0 bool, 1 integer, 2 floating, 3 complex.
 int kind_rank(DType dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
-bool fits(const Scalar& number, DType dtype) {
-  if (!number.is_integer() || !is_integer(dtype)) return true;
-  const bool large = number.kind() == Scalar::Kind::uint_;
-  const std::int64_t value = number.to<std::int64_t>();
-  if (is_unsigned_integer(dtype)) {
-    if (!large && value < 0) return false;
-    return dtype == DType::uint64 || (!large && value >> (8 * size_of(dtype)) == 0);
-  }
-  if (large) return false;
-  const std::int64_t half = value >> (8 * size_of(dtype) - 1);
-  return half == 0 || half == -1;
-}
-
 }  // namespace
 
 std::string type_of(const Tensor& x) { return fmt::format("{}{}", x.dtype(), x.shape()); }
@@ -87,13 +74,6 @@ Tensor to_wide_float(const Tensor& x) {
   return converted(x, kind_rank(x.dtype()) < 2 || is_half(x.dtype()) ? DType::float32 : x.dtype());
 }
 
-DType dtype_of_number(const Scalar& number) {
-  if (number.is_bool()) return DType::bool_;
-  if (number.is_complex()) return kDefaultComplex;
-  if (number.is_floating()) return kDefaultFloat;
-  return number.kind() == Scalar::Kind::uint_ ? DType::uint64 : kDefaultInt;
-}
-
 Tensor number_tensor(const Scalar& value, DType dtype, Device device, const Shape& shape) {
   if (!fits(value, dtype)) fail<OverflowError>("the integer {} does not fit {}", value, dtype);
   return prim::full(shape, value, dtype, device);
@@ -106,15 +86,13 @@ Tensor as_tensor(const Operand& operand, DType dtype, Device device) {
 
 Tensor as_tensor_like(const Operand& operand, const Tensor& like) {
   if (operand.is_tensor()) return operand.tensor();
-  const DType weak = dtype_of_number(operand.scalar());
-  const DType dtype = kind_rank(weak) <= kind_rank(like.dtype()) ? like.dtype() : promote(like.dtype(), weak);
-  return number_tensor(operand.scalar(), dtype, like.device());
+  return number_tensor(operand.scalar(), weak_promote(like.dtype(), operand.scalar()), like.device());
 }
 
 Tensor as_tensor_beside(const Operand& operand, const Operand& other) {
   if (other.is_tensor() || operand.is_tensor())
     return as_tensor_like(operand, other.is_tensor() ? other.tensor() : operand.tensor());
-  return number_tensor(operand.scalar(), dtype_of_number(operand.scalar()), Device());
+  return number_tensor(operand.scalar(), default_dtype(operand.scalar()), Device());
 }
 
 void require_storable(DType from, DType to) {
@@ -129,7 +107,7 @@ Tensor stored_as(const Operand& value, const Tensor& x) {
     const auto number = value.scalar().to<std::int64_t>();
     if (number == 0 || number == 1) return number_tensor(number == 1, DType::bool_, x.device());
   }
-  require_storable(value.is_tensor() ? value.tensor().dtype() : dtype_of_number(value.scalar()), x.dtype());
+  require_storable(value.is_tensor() ? value.tensor().dtype() : default_dtype(value.scalar()), x.dtype());
   return as_tensor(value, x.dtype(), x.device());
 }
 

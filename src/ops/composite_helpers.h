@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ops/composite_helpers.calls.gen.h"
+#include "tensor/promotion.h"
 
 #include <cstdint>
 #include <optional>
@@ -49,8 +50,6 @@ DType promoted_dtype(const std::vector<Tensor>& tensors);
 Tensor to_float(const Tensor& x);
 /// The same, and float16 and bfloat16 in float32: what is summed many times over, or given to LAPACK.
 Tensor to_wide_float(const Tensor& x);
-/// The default dtype of a number's kind.
-DType dtype_of_number(const Scalar& number);
 /// An operand as a tensor of `dtype` on `device`; a number becomes zero-dimensional. Throws OverflowError for an
 /// integer that does not fit.
 Tensor as_tensor(const Operand& operand, DType dtype, Device device);

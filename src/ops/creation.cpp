@@ -148,7 +148,7 @@ Tensor triangle_indices(const Tensor& mask, std::int64_t count, std::int64_t n_c
 
 Tensor full(const Ints& shape, const Operand& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
   if (!fill_value.is_tensor()) {
-    return number_tensor(fill_value.scalar(), dtype.value_or(dtype_of_number(fill_value.scalar())), device_or(device),
+    return number_tensor(fill_value.scalar(), dtype.value_or(default_dtype(fill_value.scalar())), device_or(device),
                          shape);
   }
   const Tensor& value = fill_value.tensor();

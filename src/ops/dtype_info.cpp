@@ -5,7 +5,7 @@
 #include "base/source.h"
 #include "ir/infer_elementwise.h"
 #include "ir/shape_limit.h"
-#include "tensor/record.h"
+#include "tensor/promotion.h"
 
 #include <cmath>
 #include <limits>
@@ -86,17 +86,15 @@ DTypeSource::DTypeSource(const Subscript& part, std::source_location site) : DTy
 DType result_type(std::span<const DTypeSource> sources, std::source_location site) {
   const CallScope scope("result_type", site);
   if (sources.empty()) fail<ValueError>("at least one argument is needed");
-  std::optional<DType> strong;
+  DTypeJoin join;
   for (const DTypeSource& source : sources) {
-    if (source.dtype()) strong = strong ? promote(*strong, *source.dtype()) : source.dtype();
+    if (source.dtype()) {
+      join.add(*source.dtype());
+    } else {
+      join.add(source.number());
+    }
   }
-  std::optional<DType> joined = strong;
-  for (const DTypeSource& source : sources) {
-    if (source.dtype()) continue;
-    const DType alone = default_dtype(source.number());
-    joined = !joined ? alone : strong ? weak_promote(*joined, source.number()) : promote(*joined, alone);
-  }
-  return *joined;
+  return join.result();
 }
 
 DTypeKind::DTypeKind(std::string_view kind, std::source_location site) : set_(0) {

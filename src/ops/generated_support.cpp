@@ -15,27 +15,6 @@ std::size_t find_choice(std::string_view argument, std::string_view given, std::
   fail<ValueError>("{} is '{}'; it must be one of {}", argument, given, all);
 }
 
-void DTypeJoin::add(const Tensor& tensor) { tensors_ = tensors_ ? promote(*tensors_, tensor.dtype()) : tensor.dtype(); }
-
-void DTypeJoin::add(const Scalar& number) { numbers_.push_back(number); }
-
-void DTypeJoin::add(const Operand& operand) {
-  if (operand.is_tensor()) {
-    add(operand.tensor());
-  } else {
-    add(operand.scalar());
-  }
-}
-
-DType DTypeJoin::result() const {
-  std::optional<DType> joined = tensors_;
-  for (const Scalar& number : numbers_) {
-    const DType alone = default_dtype(number);
-    joined = !joined ? alone : tensors_ ? weak_promote(*joined, number) : promote(*joined, alone);
-  }
-  return joined.value_or(kDefaultFloat);
-}
-
 void check_dtype(std::string_view argument, DType dtype, DTypeSet allowed) {
   if (!contains(allowed, dtype)) fail<DTypeError>("{} is {}; it must be {}", argument, dtype, dtype_set_text(allowed));
 }

@@ -5,6 +5,7 @@
 #include <lento/tensor.h>
 
 #include "base/source.h"
+#include "tensor/promotion.h"
 #include "tensor/record.h"
 
 #include <cstdint>
@@ -54,28 +55,6 @@ std::optional<E> choose(std::string_view argument, std::optional<std::string_vie
 }
 
 // --- dtypes ---
-
-/// Collects the dtypes of arguments: tensors promote, numbers are weak (clause T3).
-class DTypeJoin {
- public:
-  void add(const Tensor& tensor);
-  void add(const Scalar& number);
-  void add(const Operand& operand);
-  template <class T>
-  void add(const std::optional<T>& argument) {
-    if (argument) add(*argument);
-  }
-  template <class T>
-  void add(const std::vector<T>& arguments) {
-    for (const T& argument : arguments) add(argument);
-  }
-  /// The default float when there was nothing to collect.
-  DType result() const;
-
- private:
-  std::optional<DType> tensors_;
-  std::vector<Scalar> numbers_;
-};
 
 /// The dtype that all of these are converted to.
 template <class... Arguments>

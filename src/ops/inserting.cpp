@@ -30,7 +30,7 @@ Tensor positions_of(const Operand& indices, const Tensor& x, std::int64_t extent
   }
   const Tensor made = indices.is_tensor()
                           ? indices.tensor()
-                          : number_tensor(indices.scalar(), dtype_of_number(indices.scalar()), x.device());
+                          : number_tensor(indices.scalar(), default_dtype(indices.scalar()), x.device());
   if (made.rank() > 1) fail<ShapeError>("the positions {} must be a number or a vector", type_of(made));
   if (made.size() == 0) return number_tensor(0, DType::int64, x.device(), Shape{0});
   if (masks && is_bool(made.dtype())) return made;

@@ -74,7 +74,7 @@ Tensor pad(const Tensor& x, const Ints& pad_width, std::string_view mode, const 
   const Padding padding = padding_of(x, pad_width);
   if (mode == "constant") {
     // The default 0 is false for bools.
-    if (!is_bool(x.dtype())) require_storable(dtype_of_number(constant_values), x.dtype());
+    if (!is_bool(x.dtype())) require_storable(default_dtype(constant_values), x.dtype());
     return prim::pad_constant(x, constant_values, padding.low, padding.high);
   }
   Tensor result = x;

@@ -68,22 +68,9 @@ inline Tensor record_elementwise(Op op, const ElementwiseRule& rule, std::initia
   return record_elementwise(op, rule, std::span(operands.begin(), operands.size()));
 }
 
-/// The dtype a number gives together with tensors of `dtype` (clause T3: numbers are weak).
-DType weak_promote(DType dtype, const Scalar& number);
-/// The dtype of a number on its own: bool, int64, float32 or complex64.
-DType default_dtype(const Scalar& number);
-/// Throws OverflowError when an integer does not fit into an integer dtype.
-void check_fits(const Scalar& number, DType dtype);
-
-// What generated wrappers of composites use.
-
-/// Throws DTypeError unless the dtype is in the set.
-void check_dtype(const Tensor& x, DTypeSet allowed);
-/// x itself when it is floating or complex, else as the default float.
-Tensor cast_to_float(const Tensor& x);
+/// `x` in `dtype`; `x` itself when it has it already. Throws DTypeError for a complex tensor and a real dtype other
+/// than bool.
 Tensor cast(const Tensor& x, DType dtype);
-/// Casts all to their common dtype.
-void promote_together(std::initializer_list<Tensor*> tensors);
 
 /// Lets errors name the operands of the outermost call: `… (got float32(2, 3), int64(4,))`.
 class CallOperands {

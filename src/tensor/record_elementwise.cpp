@@ -7,6 +7,7 @@
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
 #include "tensor/append.h"
+#include "tensor/promotion.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
 #include "tensor/watch.h"
@@ -94,16 +95,6 @@ template <Second second>
   return result;
 }
 
-bool fits(const Scalar& number, DType dtype) {
-  if (!number.is_integer() || !is_integer(dtype)) return true;
-  if (dtype == DType::uint64) return number.kind() == Scalar::Kind::uint_ || number.to<std::int64_t>() >= 0;
-  if (number.kind() == Scalar::Kind::uint_) return false;
-  const std::int64_t value = number.to<std::int64_t>();
-  const int bits = static_cast<int>(size_of(dtype) * 8);
-  if (is_unsigned_integer(dtype)) return value >= 0 && value < (std::int64_t{1} << bits);
-  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < (std::int64_t{1} << (bits - 1)));
-}
-
 std::string describe(std::span<const Operand> operands) {
   std::string text;
   for (const Operand& operand : operands) {
@@ -116,30 +107,17 @@ std::string describe(std::span<const Operand> operands) {
 
 /// The dtype the op computes in: tensors promoted together, then the numbers taken weakly.
 DType common_dtype(const ElementwiseRule& rule, std::span<const Operand> operands) {
-  std::optional<DType> promoted;
-  for (const Operand& operand : operands) {
-    if (operand.is_tensor()) {
-      const DType dtype = operand.tensor().dtype();
-      promoted = promoted ? promote(*promoted, dtype) : dtype;
-    }
-  }
-  const bool any_tensor = promoted.has_value();
-  for (const Operand& operand : operands) {
-    if (operand.is_tensor()) continue;
-    const DType alone = default_dtype(operand.scalar());
-    if (any_tensor) {
-      promoted = weak_promote(*promoted, operand.scalar());
-    } else {
-      promoted = promoted ? promote(*promoted, alone) : alone;
-    }
-  }
-  const std::optional<DType> compute = compute_dtype(rule, *promoted);
+  DTypeJoin join;
+  for (const Operand& operand : operands) join.add(operand);
+  const DType promoted = join.result();
+  const std::optional<DType> compute = compute_dtype(rule, promoted);
   if (!compute) {
-    fail<DTypeError>("is not defined for {} (operands {}); it takes {} operands", *promoted, describe(operands),
+    fail<DTypeError>("is not defined for {} (operands {}); it takes {} operands", promoted, describe(operands),
                      dtype_set_text(rule.allowed));
   }
   for (const Operand& operand : operands) {
-    if (!operand.is_tensor()) check_fits(operand.scalar(), *compute);
+    if (!operand.is_tensor() && !fits(operand.scalar(), *compute))
+      fail<OverflowError>("the integer {} does not fit into {}", operand.scalar(), *compute);
   }
   return *compute;
 }
@@ -161,33 +139,6 @@ Shape common_shape(std::span<const Operand> operands) {
 }
 
 }  // namespace
-
-DType default_dtype(const Scalar& number) {
-  switch (number.kind()) {
-    case Scalar::Kind::bool_:
-      return DType::bool_;
-    case Scalar::Kind::int_:
-      return kDefaultInt;
-    case Scalar::Kind::uint_:
-      return DType::uint64;
-    case Scalar::Kind::float_:
-      return kDefaultFloat;
-    case Scalar::Kind::complex_:
-      return kDefaultComplex;
-  }
-  return kDefaultFloat;
-}
-
-DType weak_promote(DType dtype, const Scalar& number) {
-  if (number.is_complex()) return is_inexact(dtype) ? complex_type(dtype) : kDefaultComplex;
-  if (number.is_floating()) return is_inexact(dtype) ? dtype : kDefaultFloat;
-  if (number.is_integer()) return is_bool(dtype) ? kDefaultInt : dtype;
-  return dtype;
-}
-
-void check_fits(const Scalar& number, DType dtype) {
-  if (!fits(number, dtype)) fail<OverflowError>("the integer {} does not fit into {}", number, dtype);
-}
 
 Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const std::source_location& site) {
   if (TensorState* state = x.state(); state != nullptr && takes_as_is(rule, state->dtype)) {
@@ -243,12 +194,6 @@ Tensor record_elementwise(Op op, const ElementwiseRule& rule, std::span<const Op
   return device ? record(op, meta, converted) : record_on(Device{}, op, meta, converted);
 }
 
-void check_dtype(const Tensor& x, DTypeSet allowed) {
-  if (!contains(allowed, x.dtype())) {
-    fail<DTypeError>("is not defined for {}; it takes {} tensors", x.dtype(), dtype_set_text(allowed));
-  }
-}
-
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   if (is_complex(x.dtype()) && !is_complex(dtype) && dtype != DType::bool_) {
@@ -257,14 +202,6 @@ Tensor cast(const Tensor& x, DType dtype) {
   AstypeAttrs attrs{};
   attrs.dtype = dtype;
   return record(op::astype, {dtype, x.shape()}, {x}, intern(attrs));
-}
-
-Tensor cast_to_float(const Tensor& x) { return is_inexact(x.dtype()) ? x : cast(x, kDefaultFloat); }
-
-void promote_together(std::initializer_list<Tensor*> tensors) {
-  std::optional<DType> common;
-  for (const Tensor* tensor : tensors) common = common ? promote(*common, tensor->dtype()) : tensor->dtype();
-  for (Tensor* tensor : tensors) *tensor = cast(*tensor, *common);
 }
 
 }  // namespace lento

@@ -89,6 +89,32 @@ def test_t3_an_integer_that_does_not_fit_raises(dtype: str) -> None:
             number * x
 
 
+def outcome(call: Any) -> str:
+    try:
+        result = call()
+    except Exception as error:
+        return type(error).__name__
+    return str(result.dtype.name)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**63 - 1, -(2**63), -1, 300, True, 1.5, 1e300, 1j], ids=str)
+def test_t3_ways_of_combining_a_tensor_and_a_number_agree(dtype: str, number: Any) -> None:
+    """Recorded ops, composites that convert their operands, and those that make tensors of numbers themselves."""
+    x = lento.ones((2,), dtype=lento_dtype(dtype))
+    recorded = outcome(lambda: lento.where(lento.asarray([True, False]), x, number))
+    # isin answers with bools, in whatever it compares.
+    assert (outcome(lambda: lento.isin(x, number)) == "OverflowError") == (recorded == "OverflowError")
+    if x.dtype.kind != "c" and not isinstance(number, complex):
+        assert outcome(lambda: lento.fmax(x, number)) == recorded
+        assert outcome(lambda: lento.fmax(number, x)) == recorded
+        if dtype != "bool":
+            searched = outcome(lambda: lento.searchsorted(x, number))
+            assert (searched == "OverflowError") == (recorded == "OverflowError")
+    if recorded != "OverflowError":
+        assert lento.result_type(x, number).name == recorded
+
+
 def test_t3_huge_integers_raise_whatever_the_dtype() -> None:
     with pytest.raises(OverflowError):
         lento.asarray([1.0]) * 2**70
