@@ -1,15 +1,15 @@
 // Activation functions that are more than one expression, or that compute half types in float32 (ops/activations.yaml).
+#include "ops/activations.h"
+
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
 #include "ops/activations.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 
 #include <numbers>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -27,6 +27,19 @@ Tensor with_axis(const Tensor& x) { return x.shape().empty() ? reshaped(x, Ints{
 
 }  // namespace
 
+Tensor log_of_sigmoid(const Tensor& x) {
+  const auto value = [](const std::vector<Tensor>& inputs) {
+    const Tensor& t = inputs[0];
+    return std::vector{subtract(minimum(t, 0), log1p(exp(negative(abs(t)))))};
+  };
+  // The formula has corners at 0 that the function has not.
+  const auto slope = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>&,
+                        const std::vector<Tensor>& cotangents) {
+    return std::vector{multiply(cotangents[0], sigmoid(negative(inputs[0])))};
+  };
+  return custom_gradient(value, slope, {x})[0];
+}
+
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   const std::size_t rank = x.shape().size();
   const std::int64_t count = element_count(weight.shape());
@@ -37,7 +50,7 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
     fail<ShapeError>("the weight has {} slopes, but the input of shape {} has {} channels", count, x.shape(),
                      rank < 2 ? 1 : x.shape()[1]);
   }
-  return above_zero_or(x, multiply(x, along_axis(weight, 1, rank)));
+  return above_zero_or(x, multiply(x, along(weight, 1, x.rank())));
 }
 
 Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, bool training, Generator* generator) {
@@ -52,62 +65,64 @@ Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, bool tra
 // expm1 sees only the negative part: its positive branch would overflow and spoil derivatives.
 Tensor elu(const Tensor& x, const Scalar& alpha) {
   const Tensor wide = widen(x);
-  return cast(above_zero_or(wide, multiply(expm1(negative_part(wide)), alpha)), x.dtype());
+  return converted(above_zero_or(wide, multiply(expm1(negative_part(wide)), alpha)), x.dtype());
 }
 
 Tensor selu(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(multiply(above_zero_or(wide, multiply(expm1(negative_part(wide)), kSeluAlpha)), kSeluScale), x.dtype());
+  return converted(multiply(above_zero_or(wide, multiply(expm1(negative_part(wide)), kSeluAlpha)), kSeluScale),
+                   x.dtype());
 }
 
 Tensor celu(const Tensor& x, const Scalar& alpha) {
   if (alpha.to<double>() == 0) fail<ValueError>("alpha must not be 0");
   const Tensor wide = widen(x);
-  return cast(above_zero_or(wide, multiply(expm1(divide(negative_part(wide), alpha)), alpha)), x.dtype());
+  return converted(above_zero_or(wide, multiply(expm1(divide(negative_part(wide), alpha)), alpha)), x.dtype());
 }
 
 Tensor gelu(const Tensor& x, std::string_view approximate) {
   const Tensor wide = widen(x);
   const Tensor half = multiply(wide, 0.5);
-  if (approximate == "none") return cast(multiply(half, erfc(multiply(wide, -std::numbers::sqrt2 / 2))), x.dtype());
+  if (approximate == "none")
+    return converted(multiply(half, erfc(multiply(wide, -std::numbers::sqrt2 / 2))), x.dtype());
   if (approximate != "tanh") fail<ValueError>("approximate must be 'none' or 'tanh', got '{}'", approximate);
   const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   const Tensor cubic = multiply(multiply(multiply(wide, wide), wide), 0.044715);
-  return cast(multiply(half, add(tanh(multiply(add(wide, cubic), scale)), 1)), x.dtype());
+  return converted(multiply(half, add(tanh(multiply(add(wide, cubic), scale)), 1)), x.dtype());
 }
 
 Tensor silu(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(multiply(wide, sigmoid(wide)), x.dtype());
+  return converted(multiply(wide, sigmoid(wide)), x.dtype());
 }
 
 Tensor mish(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(multiply(wide, tanh(negative(log_of_sigmoid(negative(wide))))), x.dtype());
+  return converted(multiply(wide, tanh(negative(log_of_sigmoid(negative(wide))))), x.dtype());
 }
 
-Tensor log_sigmoid(const Tensor& x) { return cast(log_of_sigmoid(widen(x)), x.dtype()); }
+Tensor log_sigmoid(const Tensor& x) { return converted(log_of_sigmoid(widen(x)), x.dtype()); }
 
 Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
   const Tensor wide = widen(x);
   const Tensor scaled = multiply(wide, beta);
   const Tensor smooth = divide(negative(log_of_sigmoid(negative(scaled))), beta);
-  return cast(where(greater(scaled, threshold), wide, smooth), x.dtype());
+  return converted(where(greater(scaled, threshold), wide, smooth), x.dtype());
 }
 
 Tensor softsign(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(divide(wide, add(abs(wide), 1)), x.dtype());
+  return converted(divide(wide, add(abs(wide), 1)), x.dtype());
 }
 
 Tensor hardsigmoid(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(divide(minimum(maximum(add(wide, 3), 0), 6), 6), x.dtype());
+  return converted(divide(minimum(maximum(add(wide, 3), 0), 6), 6), x.dtype());
 }
 
 Tensor hardswish(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(divide(multiply(wide, minimum(maximum(add(wide, 3), 0), 6)), 6), x.dtype());
+  return converted(divide(multiply(wide, minimum(maximum(add(wide, 3), 0), 6)), 6), x.dtype());
 }
 
 Tensor softshrink(const Tensor& x, const Scalar& lambd) {
@@ -117,33 +132,33 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
 
 Tensor tanhshrink(const Tensor& x) {
   const Tensor wide = widen(x);
-  return cast(subtract(wide, tanh(wide)), x.dtype());
+  return converted(subtract(wide, tanh(wide)), x.dtype());
 }
 
 Tensor glu(const Tensor& x, std::int64_t axis) {
   const std::int64_t at = checked_axis(axis, x.shape().size());
   const std::int64_t length = x.shape()[static_cast<std::size_t>(at)];
   if (length % 2 != 0) fail<ShapeError>("axis {} of shape {} cannot be halved", axis, x.shape());
-  return multiply(slice_axis(x, at, 0, length / 2), sigmoid(slice_axis(x, at, length / 2, length / 2)));
+  return multiply(sliced(x, at, 0, length / 2), sigmoid(sliced(x, at, length / 2, length / 2)));
 }
 
 Tensor softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
   const DType result = dtype.value_or(x.dtype());
-  const Tensor wide = with_axis(widen(cast(x, result)));
+  const Tensor wide = with_axis(widen(converted(x, result)));
   const Ints axes{checked_axis(axis, wide.shape().size())};
-  if (element_count(wide.shape()) == 0) return cast(x, result);
+  if (element_count(wide.shape()) == 0) return converted(x, result);
   const Tensor powers = exp(subtract(wide, stop_gradient(max_kept(wide, axes))));
-  return cast(reshaped(divide(powers, sum_kept(powers, axes)), x.shape()), result);
+  return converted(reshaped(divide(powers, sum_kept(powers, axes)), x.shape()), result);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
   const DType result = dtype.value_or(x.dtype());
-  const Tensor wide = with_axis(widen(cast(x, result)));
+  const Tensor wide = with_axis(widen(converted(x, result)));
   const Ints axes{checked_axis(axis, wide.shape().size())};
-  if (element_count(wide.shape()) == 0) return cast(x, result);
+  if (element_count(wide.shape()) == 0) return converted(x, result);
   const Tensor shifted = subtract(wide, stop_gradient(max_kept(wide, axes)));
   const Tensor logs = subtract(shifted, log(sum_kept(exp(shifted), axes)));
-  return cast(reshaped(logs, x.shape()), result);
+  return converted(reshaped(logs, x.shape()), result);
 }
 
 Tensor gumbel_softmax(const Tensor& logits, const Scalar& tau, bool hard, std::int64_t axis, Generator* generator) {
@@ -151,11 +166,10 @@ Tensor gumbel_softmax(const Tensor& logits, const Scalar& tau, bool hard, std::i
   Tensor soft = nn::softmax(divide(add(logits, noise), tau), axis);
   if (!hard) return soft;
   const std::int64_t at = checked_axis(axis, logits.shape().size());
-  const std::size_t rank = logits.shape().size();
   const Tensor positions =
       prim::iota(logits.shape()[static_cast<std::size_t>(at)], 0, 1, DType::int64, logits.device());
   const Tensor best = prim::arg_max(soft, at, true);
-  return cast(equal(along_axis(positions, static_cast<std::size_t>(at), rank), best), logits.dtype());
+  return converted(equal(along(positions, at, logits.rank()), best), logits.dtype());
 }
 
 }  // namespace lento::composite

@@ -2,14 +2,13 @@
 // One axis at a time: the elements of each window are gathered side by side, padded to the longest window, and reduced.
 #include "base/fail.h"
 #include "ops/adaptive_pooling.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
+#include "ops/spatial_arguments.h"
 
 #include <limits>
 #include <numeric>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -67,16 +66,16 @@ Tensor adaptive_average(std::size_t axes, const Tensor& x, const Ints& output_si
       Shape split(result.shape());
       split[axis] = windows;
       split.insert(axis + 1, length / windows);
-      result = squeeze_axis(mean_kept(reshaped(result, split), Ints{at + 1}), at + 1);
+      result = drop_axis(mean_kept(reshaped(result, split), Ints{at + 1}), at + 1);
       continue;
     }
     const AdaptiveWindows w = adaptive_windows(length, windows, x.device());
     const std::size_t rank = result.shape().size() + 1;
     const Tensor gathered = prim::take_axis(result, w.positions, at);
     const Tensor sums = sum_kept(where(over_axis(w.inside, axis, rank), gathered, 0), Ints{at + 1});
-    result = squeeze_axis(divide(sums, over_axis(cast(w.lengths, result.dtype()), axis, rank)), at + 1);
+    result = drop_axis(divide(sums, over_axis(converted(w.lengths, result.dtype()), axis, rank)), at + 1);
   }
-  return drop_batch(cast(result, x.dtype()), added);
+  return drop_batch(converted(result, x.dtype()), added);
 }
 
 Scalar lowest(DType dtype) {
@@ -107,8 +106,8 @@ AdaptiveMax adaptive_maximum(std::size_t axes, const Tensor& x, const Ints& outp
     const Tensor gathered = prim::take_axis(values, w.positions, at);
     const Tensor inside = over_axis(w.inside, axis, values.shape().size() + 1);
     const Tensor best = prim::arg_max(where(inside, gathered, lowest(x.dtype())), at + 1, true);
-    indices = squeeze_axis(prim::take_along_axis(prim::take_axis(indices, w.positions, at), best, at + 1), at + 1);
-    values = squeeze_axis(prim::take_along_axis(gathered, best, at + 1), at + 1);
+    indices = drop_axis(prim::take_along_axis(prim::take_axis(indices, w.positions, at), best, at + 1), at + 1);
+    values = drop_axis(prim::take_along_axis(gathered, best, at + 1), at + 1);
   }
   return {drop_batch(values, added), drop_batch(indices, added)};
 }

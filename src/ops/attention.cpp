@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "ops/attention.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/random_common.h"
 
 #include <array>
@@ -11,8 +11,6 @@
 #include <limits>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -59,7 +57,7 @@ Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
   spread.insert(rank - 2, heads / own);
   Shape shape(x.shape());
   shape[rank - 3] = heads;
-  return reshaped(prim::broadcast_to(unsqueeze(x, static_cast<std::int64_t>(rank) - 2), spread), shape);
+  return reshaped(prim::broadcast_to(with_axis(x, static_cast<std::int64_t>(rank) - 2), spread), shape);
 }
 
 /// True where row i may see column j: j <= i.
@@ -117,11 +115,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   } else if (attn_mask) {
     if (!is_floating(attn_mask->dtype()))
       fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
-    scores = add(scores, cast(*attn_mask, scores.dtype()));
+    scores = add(scores, converted(*attn_mask, scores.dtype()));
   }
   Tensor weights = softmax_of_seen(scores);
   if (dropout_p.to<double>() > 0) weights = drop(weights, weights.shape(), dropout_p, true, generator);
-  return cast(prim::matrix_multiply(weights, v), query.dtype());
+  return converted(prim::matrix_multiply(weights, v), query.dtype());
 }
 
 Tensor multi_head_attention(const Tensor& query, const std::optional<Tensor>& key, const std::optional<Tensor>& value,
@@ -191,7 +189,8 @@ Tensor alpha_dropout(const Tensor& x, const Scalar& p, bool training, Generator*
   const double a = 1 / std::sqrt(keep * (1 + probability * kLimit * kLimit));
   const double b = -a * probability * kLimit;
   const Tensor wide = widen(x);
-  return cast(add(multiply(where(keep_mask(x.shape(), probability, x, generator), wide, kLimit), a), b), x.dtype());
+  return converted(add(multiply(where(keep_mask(x.shape(), probability, x, generator), wide, kLimit), a), b),
+                   x.dtype());
 }
 
 }  // namespace lento::composite

@@ -1,12 +1,11 @@
 // Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
 #include "base/fail.h"
 #include "ops/class_losses.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
+#include "ops/loss_reduction.h"
 #include "ops/nonnegative_index.h"
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -29,10 +28,10 @@ ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_
     fail<ShapeError>("the input has shape {}, so the target must have shape {}, got {}", x.shape(), expected,
                      target.shape());
   }
-  const Tensor numbers = cast(target, DType::int64);
-  const Tensor batched = single ? unsqueeze(numbers, 0) : numbers;
+  const Tensor numbers = converted(target, DType::int64);
+  const Tensor batched = single ? with_axis(numbers, 0) : numbers;
   const Tensor ignored = equal(batched, ignore_index);
-  return {widen(single ? unsqueeze(x, 0) : x), where(ignored, 0, nonnegative_index(batched)), ignored, single};
+  return {widen(single ? with_axis(x, 0) : x), where(ignored, 0, nonnegative_index(batched)), ignored, single};
 }
 
 void check_class_weight(const std::optional<Tensor>& weight, std::int64_t classes) {
@@ -43,21 +42,21 @@ void check_class_weight(const std::optional<Tensor>& weight, std::int64_t classe
 
 /// The elements of `x` at the targets, without the class axis.
 Tensor pick(const ClassTargets& t, const Tensor& x) {
-  return squeeze_axis(prim::take_along_axis(x, unsqueeze(t.target, 1), 1), 1);
+  return drop_axis(prim::take_along_axis(x, with_axis(t.target, 1), 1), 1);
 }
 
 /// Each target's weight: 0 where it is ignored.
 Tensor target_weights(const ClassTargets& t, const std::optional<Tensor>& weight) {
   const DType dtype = t.x.dtype();
-  if (!weight) return cast(logical_not(t.ignored), dtype);
-  return where(t.ignored, 0.0, prim::take_axis(cast(*weight, dtype), t.target, 0));
+  if (!weight) return converted(logical_not(t.ignored), dtype);
+  return where(t.ignored, 0.0, prim::take_axis(converted(*weight, dtype), t.target, 0));
 }
 
 Tensor reduce_classes(const Tensor& loss, const Tensor& weights, bool single, Reduction reduction, DType dtype) {
-  if (reduction == Reduction::none) return cast(single ? squeeze_axis(loss, 0) : loss, dtype);
+  if (reduction == Reduction::none) return converted(single ? drop_axis(loss, 0) : loss, dtype);
   const Tensor total = reduce_loss(loss, Reduction::sum, loss.dtype());
-  if (reduction == Reduction::sum) return cast(total, dtype);
-  return cast(divide(total, reduce_loss(weights, Reduction::sum, weights.dtype())), dtype);
+  if (reduction == Reduction::sum) return converted(total, dtype);
+  return converted(divide(total, reduce_loss(weights, Reduction::sum, weights.dtype())), dtype);
 }
 
 /// -logs[target] * weight, exactly 0 where ignored even if the logarithm is infinite.
@@ -74,8 +73,7 @@ Tensor class_cross_entropy(const Tensor& x, const Tensor& target, const std::opt
   const Tensor weights = target_weights(t, weight);
   Tensor loss = picked_loss(t, logs, weights);
   if (smoothing > 0) {
-    const Tensor scaled =
-        weight ? multiply(logs, along_axis(cast(*weight, logs.dtype()), 1, logs.shape().size())) : logs;
+    const Tensor scaled = weight ? multiply(logs, along(converted(*weight, logs.dtype()), 1, logs.rank())) : logs;
     const Tensor uniform = where(t.ignored, 0.0, negative(prim::reduce_sum(scaled, Ints{1}, false)));
     loss = add(multiply(loss, 1 - smoothing), multiply(uniform, smoothing / static_cast<double>(classes)));
   }
@@ -93,10 +91,11 @@ Tensor probability_cross_entropy(const Tensor& x, const Tensor& target, const st
   const std::int64_t classes = x.shape()[axis];
   check_class_weight(weight, classes);
   const Tensor logs = nn::log_softmax(widen(x), static_cast<std::int64_t>(axis));
-  Tensor t = cast(target, logs.dtype());
+  Tensor t = converted(target, logs.dtype());
   if (smoothing > 0) t = add(multiply(t, 1 - smoothing), smoothing / static_cast<double>(classes));
   Tensor products = multiply(t, logs);
-  if (weight) products = multiply(products, along_axis(cast(*weight, logs.dtype()), axis, rank));
+  if (weight)
+    products = multiply(products, along(converted(*weight, logs.dtype()), static_cast<std::int64_t>(axis), x.rank()));
   const Tensor loss = negative(prim::reduce_sum(products, Ints{static_cast<std::int64_t>(axis)}, false));
   return reduce_loss(loss, reduction, x.dtype());
 }
@@ -131,15 +130,15 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, std::int64_t p, 
   const ClassTargets t = prepare(x, target, INT64_MIN);
   const std::int64_t classes = t.x.shape()[1];
   check_class_weight(weight, classes);
-  const Tensor own = prim::take_along_axis(t.x, unsqueeze(t.target, 1), 1);
+  const Tensor own = prim::take_along_axis(t.x, with_axis(t.target, 1), 1);
   Tensor excess = maximum(add(subtract(t.x, own), margin), 0);
   if (p == 2) excess = multiply(excess, excess);
-  if (weight) excess = multiply(excess, unsqueeze(prim::take_axis(cast(*weight, excess.dtype()), t.target, 0), 1));
+  if (weight) excess = multiply(excess, with_axis(prim::take_axis(converted(*weight, excess.dtype()), t.target, 0), 1));
   const Tensor numbers = prim::iota(classes, 0, 1, DType::int64, x.device());
-  const Tensor others = where(equal(unsqueeze(t.target, 1), numbers), 0.0, excess);
+  const Tensor others = where(equal(with_axis(t.target, 1), numbers), 0.0, excess);
   const Tensor loss = divide(prim::reduce_sum(others, Ints{1}, false), static_cast<double>(classes));
   const Reduction how = parse_reduction(reduction);
-  if (how == Reduction::none && t.single) return cast(squeeze_axis(loss, 0), x.dtype());
+  if (how == Reduction::none && t.single) return converted(drop_axis(loss, 0), x.dtype());
   return reduce_loss(loss, how, x.dtype());
 }
 

@@ -27,6 +27,12 @@ std::string types_of(const std::vector<Tensor>& tensors) {
 
 std::int64_t axis_of(const Tensor& x, std::int64_t axis) { return normalized_axis(axis, meta(x)); }
 
+std::int64_t checked_axis(std::int64_t axis, std::size_t rank) {
+  const auto count = static_cast<std::int64_t>(rank);
+  if (axis < -count || axis >= count) fail<IndexError>("axis {} is out of range for {} axes", axis, rank);
+  return axis < 0 ? axis + count : axis;
+}
+
 Ints ordered_axes_of(const Tensor& x, const Ints& axes) { return normalized_axes(axes, meta(x)); }
 
 Ints axes_of(const Tensor& x, const std::optional<Ints>& axes) {
@@ -39,6 +45,12 @@ Ints axes_of(const Tensor& x, const std::optional<Ints>& axes) {
 Ints all_axes(std::int64_t rank) {
   Ints axes(static_cast<std::size_t>(rank), 0);
   std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Ints axes_from(std::size_t first, std::size_t rank) {
+  Ints axes;
+  for (std::size_t axis = first; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
   return axes;
 }
 
@@ -73,6 +85,10 @@ Tensor to_float(const Tensor& x) { return converted(x, kind_rank(x.dtype()) < 2 
 Tensor to_wide_float(const Tensor& x) {
   return converted(x, kind_rank(x.dtype()) < 2 || is_half(x.dtype()) ? DType::float32 : x.dtype());
 }
+
+DType wide_type(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
+
+Tensor widen(const Tensor& x) { return converted(x, wide_type(x.dtype())); }
 
 Tensor number_tensor(const Scalar& value, DType dtype, Device device, const Shape& shape) {
   if (!fits(value, dtype)) fail<OverflowError>("the integer {} does not fit {}", value, dtype);
@@ -142,13 +158,13 @@ Shape without_axes(const Shape& shape, const Ints& axes, bool keep) {
 
 Tensor with_axis(const Tensor& x, std::int64_t axis) {
   Shape shape = x.shape();
-  shape.insert(static_cast<std::size_t>(axis), 1);
+  shape.insert(static_cast<std::size_t>(checked_axis(axis, shape.size() + 1)), 1);
   return prim::reshape(x, shape);
 }
 
 Tensor drop_axis(const Tensor& x, std::int64_t axis) {
   Shape shape = x.shape();
-  shape.erase(static_cast<std::size_t>(axis));
+  shape.erase(static_cast<std::size_t>(checked_axis(axis, shape.size())));
   return prim::reshape(x, shape);
 }
 
@@ -184,6 +200,14 @@ Tensor along(const Tensor& vector, std::int64_t axis, std::int64_t rank) {
 Tensor counting(std::int64_t size, Device device, DType dtype) { return prim::iota(size, 0, 1, dtype, device); }
 
 Tensor sum_over(const Tensor& x, const Ints& axes, bool keep) { return prim::reduce_sum(x, axes, keep); }
+
+Tensor sum_kept(const Tensor& x, const Ints& axes) { return sum_over(x, axes, true); }
+
+Tensor mean_kept(const Tensor& x, const Ints& axes) {
+  return divide(sum_kept(x, axes), static_cast<double>(count_along(x, axes)));
+}
+
+Tensor max_kept(const Tensor& x, const Ints& axes) { return prim::reduce_max(x, axes, true); }
 
 Tensor product_before(const Tensor& x, std::int64_t axis) {
   Ints low(x.shape().size(), 0);

@@ -1,4 +1,4 @@
-// What the Array API composites share: axes, shapes, conversions and short names for the primitives they are made of.
+// What the composites share: axes, shapes, conversions and short names for the primitives they are made of.
 //
 // A composite of the catalogue called X exists as lento::X (checks, conversions, source line) and lento::composite::X
 // (the body). Bodies call each other as lento::X so that the wrapper's dtype rule applies; the helpers here have names
@@ -27,6 +27,8 @@ std::string types_of(const std::vector<Tensor>& tensors);
 
 /// The axis counted from the front. Throws IndexError unless -rank <= axis < rank.
 std::int64_t axis_of(const Tensor& x, std::int64_t axis);
+/// The same where what has the axes does not exist yet, or is a converted copy: the error names their number alone.
+std::int64_t checked_axis(std::int64_t axis, std::size_t rank);
 /// The axes counted from the front in ascending order, all of them for nullopt. Throws IndexError when one is out of
 /// range and ValueError when one is given twice.
 Ints axes_of(const Tensor& x, const std::optional<Ints>& axes);
@@ -34,6 +36,8 @@ Ints axes_of(const Tensor& x, const std::optional<Ints>& axes);
 Ints ordered_axes_of(const Tensor& x, const Ints& axes);
 /// 0, 1, …, rank - 1.
 Ints all_axes(std::int64_t rank);
+/// The axes from `first` to the last one.
+Ints axes_from(std::size_t first, std::size_t rank);
 /// The number of elements along these axes.
 std::int64_t count_along(const Tensor& x, const Ints& axes);
 /// Throws ShapeError unless x has at least `least` axes; `what` says why: "a matrix".
@@ -50,6 +54,10 @@ DType promoted_dtype(const std::vector<Tensor>& tensors);
 Tensor to_float(const Tensor& x);
 /// The same, and float16 and bfloat16 in float32: what is summed many times over, or given to LAPACK.
 Tensor to_wide_float(const Tensor& x);
+/// float32 for float16 and bfloat16, any other type as it is: the type norms, softmax and losses compute in.
+DType wide_type(DType dtype);
+/// `x` in its wide_type.
+Tensor widen(const Tensor& x);
 /// An operand as a tensor of `dtype` on `device`; a number becomes zero-dimensional. Throws OverflowError for an
 /// integer that does not fit.
 Tensor as_tensor(const Operand& operand, DType dtype, Device device);
@@ -72,9 +80,9 @@ Tensor broadcast(const Tensor& x, const Shape& shape);
 Shape common_shape(std::span<const Tensor> tensors);
 /// `shape` with axes of length 1 inserted at (or, without `keep`, removed from) the given sorted axes.
 Shape without_axes(const Shape& shape, const Ints& axes, bool keep = false);
-/// `x` with a new axis of length 1 at `axis` of the result.
+/// `x` with a new axis of length 1 at `axis` of the result, which may be counted from the end.
 Tensor with_axis(const Tensor& x, std::int64_t axis);
-/// `x` without an axis of length 1.
+/// `x` without an axis of length 1, which may be counted from the end.
 Tensor drop_axis(const Tensor& x, std::int64_t axis);
 /// `x` with the axis moved.
 Tensor move_axis(const Tensor& x, std::int64_t from, std::int64_t to);
@@ -99,6 +107,10 @@ Tensor number_tensor(const Scalar& value, DType dtype, Device device, const Shap
 
 /// The sum in the dtype of `x`.
 Tensor sum_over(const Tensor& x, const Ints& axes, bool keep = false);
+/// Sum, mean and maximum over the given axes, kept with length 1.
+Tensor sum_kept(const Tensor& x, const Ints& axes);
+Tensor mean_kept(const Tensor& x, const Ints& axes);
+Tensor max_kept(const Tensor& x, const Ints& axes);
 /// The product of the elements before each one along an axis.
 Tensor product_before(const Tensor& x, std::int64_t axis);
 /// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no

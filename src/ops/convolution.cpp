@@ -2,12 +2,11 @@
 // primitives matrix_multiply, convolution and convolution_input_grad.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
+#include "ops/composite_helpers.h"
 #include "ops/convolution.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/spatial_arguments.h"
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -17,7 +16,7 @@ Tensor add_channel_bias(const Tensor& x, const std::optional<Tensor>& bias) {
   if (bias->shape() != Shape{x.shape()[1]}) {
     fail<ShapeError>("bias has shape {}, but there are {} output channels", bias->shape(), x.shape()[1]);
   }
-  return add(x, along_axis(cast(*bias, x.dtype()), 1, x.shape().size()));
+  return add(x, along(converted(*bias, x.dtype()), 1, x.rank()));
 }
 
 void check_weight(const Tensor& weight, std::size_t axes) {
@@ -130,7 +129,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   if (!bias) return result;
   const Shape expected = outputs == 2 ? Shape{weight.shape()[0]} : Shape{};
   if (bias->shape() != expected) fail<ShapeError>("bias has shape {}, expected {}", bias->shape(), expected);
-  return add(result, cast(*bias, result.dtype()));
+  return add(result, converted(*bias, result.dtype()));
 }
 
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const std::optional<Tensor>& bias) {
@@ -157,7 +156,7 @@ Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const 
   Tensor result = reshaped(prim::matrix_multiply(half, reshaped(x2, Shape{rows, right, 1})), shape);
   if (!bias) return result;
   if (bias->shape() != Shape{outputs}) fail<ShapeError>("bias has shape {}, expected ({},)", bias->shape(), outputs);
-  return add(result, cast(*bias, result.dtype()));
+  return add(result, converted(*bias, result.dtype()));
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Ints& stride,

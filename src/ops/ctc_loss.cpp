@@ -3,16 +3,15 @@
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
+#include "ops/composite_helpers.h"
 #include "ops/ctc_loss.calls.gen.h"
-#include "ops/neural_common.h"
+#include "ops/loss_reduction.h"
 #include "ops/nonnegative_index.h"
 
 #include <limits>
 #include <vector>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -50,10 +49,10 @@ Inputs prepare(const Tensor& log_probs, const Tensor& targets, const Tensor& inp
   }
   check_lengths(input_lengths, batch, "input_lengths");
   check_lengths(target_lengths, batch, "target_lengths");
-  const auto whole = [](const Tensor& x) { return cast(x, DType::int64); };
+  const auto whole = [](const Tensor& x) { return converted(x, DType::int64); };
   if (!single) return {widen(log_probs), whole(targets), whole(input_lengths), whole(target_lengths), false};
-  return {widen(unsqueeze(log_probs, 1)), unsqueeze(whole(targets), 0), unsqueeze(whole(input_lengths), 0),
-          unsqueeze(whole(target_lengths), 0), true};
+  return {widen(with_axis(log_probs, 1)), with_axis(whole(targets), 0), with_axis(whole(input_lengths), 0),
+          with_axis(whole(target_lengths), 0), true};
 }
 
 Tensor numbers_up_to(std::int64_t count, const Tensor& like) {
@@ -63,7 +62,7 @@ Tensor numbers_up_to(std::int64_t count, const Tensor& like) {
 /// `x` (batch, labels) moved to the right by `count`, with impossible ones at the left.
 Tensor moved(const Tensor& x, std::int64_t count) {
   const std::int64_t kept = std::max<std::int64_t>(x.shape()[1] - count, 0);
-  return prim::pad_constant(slice_axis(x, 1, 0, kept), kImpossible, Ints{0, x.shape()[1] - kept}, Ints{0, 0});
+  return prim::pad_constant(sliced(x, 1, 0, kept), kImpossible, Ints{0, x.shape()[1] - kept}, Ints{0, 0});
 }
 
 /// log(exp(a) + exp(b) + exp(c))
@@ -77,10 +76,10 @@ Tensor log_sum(const Tensor& a, const Tensor& b, const Tensor& c) {
 Tensor with_blanks(const Inputs& in, std::int64_t blank) {
   const std::int64_t batch = in.targets.shape()[0];
   const std::int64_t length = in.targets.shape()[1];
-  const Tensor counts = less(numbers_up_to(length, in.targets), unsqueeze(in.target_lengths, 1));
+  const Tensor counts = less(numbers_up_to(length, in.targets), with_axis(in.target_lengths, 1));
   const Tensor known = nonnegative_index(where(counts, in.targets, blank));
   const Tensor blanks = prim::full(Shape{batch, length, 1}, blank, DType::int64, in.targets.device());
-  const Tensor pairs = reshaped(prim::concatenate({blanks, unsqueeze(known, 2)}, 2), Shape{batch, 2 * length});
+  const Tensor pairs = reshaped(prim::concatenate({blanks, with_axis(known, 2)}, 2), Shape{batch, 2 * length});
   return prim::pad_constant(pairs, blank, Ints{0, 0}, Ints{0, 1});
 }
 
@@ -90,33 +89,33 @@ Tensor losses_of(const Inputs& in, std::int64_t blank) {
   const std::int64_t time = in.log_probs.shape()[0];
   const std::int64_t batch = labels.shape()[0];
   const std::int64_t count = labels.shape()[1];
-  const Tensor everywhere = prim::broadcast_to(unsqueeze(labels, 0), Shape{time, batch, count});
+  const Tensor everywhere = prim::broadcast_to(with_axis(labels, 0), Shape{time, batch, count});
   const Tensor scores = maximum(prim::take_along_axis(in.log_probs, everywhere, 2), kImpossible);
-  const auto score_at = [&](std::int64_t step) { return squeeze_axis(slice_axis(scores, 0, step, 1), 0); };
+  const auto score_at = [&](std::int64_t step) { return drop_axis(sliced(scores, 0, step, 1), 0); };
   const Tensor places = numbers_up_to(count, labels);
 
   // A blank may be left out between two labels that differ.
-  const Tensor two_before = prim::pad_constant(slice_axis(labels, 1, 0, std::max<std::int64_t>(count - 2, 0)), blank,
+  const Tensor two_before = prim::pad_constant(sliced(labels, 1, 0, std::max<std::int64_t>(count - 2, 0)), blank,
                                                Ints{0, std::min<std::int64_t>(count, 2)}, Ints{0, 0});
   const Tensor may_skip = bitwise_and(not_equal(labels, blank), not_equal(labels, two_before));
 
-  const Tensor some = unsqueeze(greater(in.input_lengths, 0), 1);
-  const Tensor none = unsqueeze(less_equal(in.input_lengths, 0), 1);
+  const Tensor some = with_axis(greater(in.input_lengths, 0), 1);
+  const Tensor none = with_axis(less_equal(in.input_lengths, 0), 1);
   const Tensor first = where(bitwise_and(some, less(places, 2)), score_at(0), kImpossible);
   // Of an input of length 0 there is one alignment, that with a target of length 0.
   Tensor alpha = where(bitwise_and(none, less(places, 1)), 0.0, first);
   for (std::int64_t step = 1; step < time; ++step) {
     const Tensor skipped = where(may_skip, moved(alpha, 2), kImpossible);
     const Tensor next = maximum(add(log_sum(alpha, moved(alpha, 1), skipped), score_at(step)), kImpossible);
-    alpha = where(unsqueeze(less(step, in.input_lengths), 1), next, alpha);
+    alpha = where(with_axis(less(step, in.input_lengths), 1), next, alpha);
   }
   // It ends with the last label or with the blank after it.
-  const Tensor last = unsqueeze(multiply(in.target_lengths, 2), 1);
+  const Tensor last = with_axis(multiply(in.target_lengths, 2), 1);
   const Tensor ends = bitwise_and(less_equal(places, last), greater_equal(places, subtract(last, 1)));
   const Tensor kept = where(ends, alpha, kImpossible);
   const Tensor most = stop_gradient(max_kept(kept, Ints{1}));
   const Tensor total = add(log(sum_kept(exp(subtract(kept, most)), Ints{1})), most);
-  return negative(squeeze_axis(total, 1));
+  return negative(drop_axis(total, 1));
 }
 
 }  // namespace
@@ -128,8 +127,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
   const double instead = zero_infinity ? 0.0 : std::numeric_limits<double>::infinity();
   Tensor loss = where(greater(finite, -kImpossible / 2), instead, finite);
   const Reduction how = parse_reduction(reduction);
-  if (how == Reduction::none && in.single) return cast(squeeze_axis(loss, 0), log_probs.dtype());
-  if (how == Reduction::mean) loss = divide(loss, cast(maximum(in.target_lengths, 1), loss.dtype()));
+  if (how == Reduction::none && in.single) return converted(drop_axis(loss, 0), log_probs.dtype());
+  if (how == Reduction::mean) loss = divide(loss, converted(maximum(in.target_lengths, 1), loss.dtype()));
   return reduce_loss(loss, how, log_probs.dtype());
 }
 

@@ -2,15 +2,13 @@
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
+#include "ops/composite_helpers.h"
 #include "ops/embedding.calls.gen.h"
-#include "ops/neural_common.h"
 #include "ops/nonnegative_index.h"
 
 #include <limits>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -29,7 +27,7 @@ std::optional<std::int64_t> checked_padding(std::optional<std::int64_t> padding,
 
 /// Rows are looked up by numbers from 0 on.
 Tensor row_numbers(const Tensor& x) {
-  return is_unsigned_integer(x.dtype()) ? x : nonnegative_index(cast(x, DType::int64));
+  return is_unsigned_integer(x.dtype()) ? x : nonnegative_index(converted(x, DType::int64));
 }
 
 /// The bag each of `items` positions belongs to: how many offsets are at or before it, less one.
@@ -45,7 +43,7 @@ Tensor embedding(const Tensor& x, const Tensor& weight, std::optional<std::int64
   const auto padding = checked_padding(padding_idx, weight.shape()[0]);
   const Tensor rows = prim::take_axis(weight, row_numbers(x), 0);
   // The padding row is looked up like any other, and not trained.
-  return padding ? where(unsqueeze(equal(cast(x, DType::int64), *padding), -1), stop_gradient(rows), rows) : rows;
+  return padding ? where(with_axis(equal(converted(x, DType::int64), *padding), -1), stop_gradient(rows), rows) : rows;
 }
 
 Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& offsets, std::string_view mode,
@@ -65,12 +63,12 @@ Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<
   const auto padding = checked_padding(padding_idx, weight.shape()[0]);
   Tensor rows = widen(prim::take_axis(weight, row_numbers(x), 0));
   const DType dtype = rows.dtype();
-  if (per_sample_weights) rows = multiply(rows, unsqueeze(cast(*per_sample_weights, dtype), -1));
+  if (per_sample_weights) rows = multiply(rows, with_axis(converted(*per_sample_weights, dtype), -1));
   const bool largest = mode == "max";
   const Tensor counted =
-      padding ? not_equal(cast(x, DType::int64), *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
+      padding ? not_equal(converted(x, DType::int64), *padding) : prim::full(x.shape(), true, DType::bool_, x.device());
   const double neutral = largest ? -std::numeric_limits<double>::infinity() : 0.0;
-  if (padding) rows = where(unsqueeze(counted, -1), rows, neutral);
+  if (padding) rows = where(with_axis(counted, -1), rows, neutral);
 
   const std::int64_t features = weight.shape()[1];
   const std::int64_t bags = offsets ? offsets->shape()[0] : x.shape()[0];
@@ -82,26 +80,26 @@ Tensor embedding_bag(const Tensor& x, const Tensor& weight, const std::optional<
     const Tensor start = prim::full(shape, neutral, dtype, x.device());
     result = prim::scatter_nd(start, rows, {bag}, largest ? "maximum" : "add");
     const Tensor zeros = prim::full(Shape{bags}, 0, dtype, x.device());
-    counts = unsqueeze(prim::scatter_nd(zeros, cast(counted, dtype), {bag}, "add"), -1);
+    counts = with_axis(prim::scatter_nd(zeros, converted(counted, dtype), {bag}, "add"), -1);
   } else {
     if (x.shape()[1] == 0) return prim::full(shape, 0, weight.dtype(), x.device());
     result = largest ? prim::reduce_max(rows, Ints{1}, false) : prim::reduce_sum(rows, Ints{1}, false);
-    counts = prim::reduce_sum(cast(counted, dtype), Ints{1}, true);
+    counts = prim::reduce_sum(converted(counted, dtype), Ints{1}, true);
   }
   if (mode == "mean") result = divide(result, maximum(counts, 1));
   if (largest) result = where(equal(counts, 0), 0.0, result);
-  return cast(result, weight.dtype());
+  return converted(result, weight.dtype());
 }
 
 Tensor one_hot(const Tensor& x, std::int64_t num_classes) {
   std::int64_t classes = num_classes;
   if (classes == -1) {
     if (x.size() == 0) fail<ValueError>("num_classes must be given for an empty tensor");
-    classes = prim::reduce_max(x, axes_from(0, x.shape().size()), false).item<std::int64_t>() + 1;
+    classes = prim::reduce_max(x, all_axes(x.rank()), false).item<std::int64_t>() + 1;
   }
   if (classes < 1) fail<ValueError>("num_classes must be at least 1, got {}", num_classes);
   const Tensor numbers = prim::iota(classes, 0, 1, DType::int64, x.device());
-  return prim::astype(equal(unsqueeze(cast(x, DType::int64), -1), numbers), DType::int64);
+  return prim::astype(equal(with_axis(converted(x, DType::int64), -1), numbers), DType::int64);
 }
 
 }  // namespace lento::composite

@@ -1,15 +1,15 @@
 // Losses of one element at a time and of pairs of vectors (ops/losses.yaml). Those with classes are in
 // class_losses.cpp.
 #include "base/fail.h"
+#include "ops/activations.h"
+#include "ops/composite_helpers.h"
+#include "ops/loss_reduction.h"
 #include "ops/losses.calls.gen.h"
-#include "ops/neural_common.h"
 
 #include <cmath>
 #include <numbers>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -26,7 +26,7 @@ Tensor bounded_log(const Tensor& p) {
 }
 
 Tensor weighted(const Tensor& loss, const std::optional<Tensor>& weight) {
-  return weight ? multiply(loss, cast(*weight, loss.dtype())) : loss;
+  return weight ? multiply(loss, converted(*weight, loss.dtype())) : loss;
 }
 
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, const std::optional<Tensor>& pos_weight) {
@@ -34,7 +34,7 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& target, const std::optiona
   const Tensor logs = log_of_sigmoid(x);
   const Tensor linear = multiply(subtract(1, target), x);
   if (!pos_weight) return subtract(linear, logs);
-  const Tensor factor = add(multiply(subtract(cast(*pos_weight, x.dtype()), 1), target), 1);
+  const Tensor factor = add(multiply(subtract(converted(*pos_weight, x.dtype()), 1), target), 1);
   return subtract(linear, multiply(logs, factor));
 }
 
@@ -72,7 +72,7 @@ Tensor variance_for(const Tensor& x, const Tensor& var) {
     kept.back() = 1;
     if (var.shape() == kept) return widen(var);
     kept.pop_back();
-    if (var.shape() == kept) return unsqueeze(widen(var), -1);
+    if (var.shape() == kept) return with_axis(widen(var), -1);
   }
   fail<ShapeError>("var has shape {}, but the input has shape {}; it has the same, or 1 or nothing for the last axis",
                    var.shape(), x.shape());
@@ -138,7 +138,7 @@ Tensor kl_div(const Tensor& x, const Tensor& target, std::string_view reduction,
   if (reduction != "batchmean") return reduce_loss(loss, parse_reduction(reduction), x.dtype());
   if (x.shape().empty()) fail<ShapeError>("reduction 'batchmean' needs a batch axis");
   const Tensor total = reduce_loss(loss, Reduction::sum, loss.dtype());
-  return cast(divide(total, static_cast<double>(x.shape()[0])), x.dtype());
+  return converted(divide(total, static_cast<double>(x.shape()[0])), x.dtype());
 }
 
 Tensor cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& target, const Scalar& margin,
@@ -180,7 +180,7 @@ Tensor margin_ranking_loss(const Tensor& x1, const Tensor& x2, const Tensor& tar
   check_same_shape(x1, x2, "x1", "x2", "x2");
   check_same_shape(x1, target, "x1");
   const Tensor d = subtract(widen(x2), widen(x1));
-  const Tensor loss = maximum(add(multiply(cast(target, d.dtype()), d), margin), 0);
+  const Tensor loss = maximum(add(multiply(converted(target, d.dtype()), d), margin), 0);
   return reduce_loss(loss, parse_reduction(reduction), x1.dtype());
 }
 
@@ -227,7 +227,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
   check_same_shape(x, target);
   const Tensor wide = widen(x);
-  const Tensor loss = negative(log_of_sigmoid(multiply(wide, cast(target, wide.dtype()))));
+  const Tensor loss = negative(log_of_sigmoid(multiply(wide, converted(target, wide.dtype()))));
   return reduce_loss(loss, parse_reduction(reduction), x.dtype());
 }
 
@@ -236,7 +236,7 @@ Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const 
   check_same_shape(x, target);
   const Tensor loss = weighted(bce_with_logits(widen(x), widen(target), std::nullopt), weight);
   const std::int64_t last = checked_axis(-1, loss.shape().size());
-  return reduce_loss(squeeze_axis(mean_kept(loss, Ints{last}), last), parse_reduction(reduction), x.dtype());
+  return reduce_loss(drop_axis(mean_kept(loss, Ints{last}), last), parse_reduction(reduction), x.dtype());
 }
 
 }  // namespace lento::composite

@@ -1,12 +1,11 @@
 // Normalisation and distances (ops/normalization.yaml). Statistics are computed in float32 at least, in two passes: the
 // mean first, then the mean square of what is left, which does not cancel.
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/normalization.calls.gen.h"
+#include "ops/norms.h"
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -32,7 +31,7 @@ void check_channels(const Tensor& parameter, std::int64_t channels, std::string_
 /// A parameter with one value a channel, so shaped that it broadcasts along axis 1 of `x`, in the type of `x`.
 Tensor channelwise(const Tensor& parameter, const Tensor& x, std::string_view what) {
   check_channels(parameter, x.shape()[1], what);
-  return along_axis(cast(parameter, x.dtype()), 1, x.shape().size());
+  return along(converted(parameter, x.dtype()), 1, x.rank());
 }
 
 Tensor scale_channels(Tensor x, const Affine& affine) {
@@ -80,7 +79,7 @@ void check_parameter(const std::optional<Tensor>& parameter, const Ints& normali
 /// Running statistics moved towards those of a batch. The momentum is structure.
 Tensor blend(const Tensor& old, const Tensor& batch, const Scalar& momentum, double scale) {
   const double fraction = momentum.to<double>();
-  return cast(add(multiply(widen(old), 1 - fraction), multiply(batch, fraction * scale)), old.dtype());
+  return converted(add(multiply(widen(old), 1 - fraction), multiply(batch, fraction * scale)), old.dtype());
 }
 
 /// What makes the variance of `count` values that of those they were drawn from.
@@ -96,9 +95,9 @@ Tensor layer_norm(const Tensor& x, const Ints& normalized_shape, const std::opti
   check_parameter(weight, normalized_shape, "weight");
   check_parameter(bias, normalized_shape, "bias");
   Tensor result = standardize(widen(x), axes, eps);
-  if (weight) result = multiply(result, cast(*weight, result.dtype()));
-  if (bias) result = add(result, cast(*bias, result.dtype()));
-  return cast(result, x.dtype());
+  if (weight) result = multiply(result, converted(*weight, result.dtype()));
+  if (bias) result = add(result, converted(*bias, result.dtype()));
+  return converted(result, x.dtype());
 }
 
 Tensor rms_norm(const Tensor& x, const Ints& normalized_shape, const std::optional<Tensor>& weight,
@@ -108,8 +107,8 @@ Tensor rms_norm(const Tensor& x, const Ints& normalized_shape, const std::option
   const Tensor wide = widen(x);
   const Scalar epsilon = eps ? *eps : Scalar(epsilon_of(wide.dtype()));
   Tensor result = multiply(wide, rsqrt(add(mean_kept(multiply(wide, wide), axes), epsilon)));
-  if (weight) result = multiply(result, cast(*weight, result.dtype()));
-  return cast(result, x.dtype());
+  if (weight) result = multiply(result, converted(*weight, result.dtype()));
+  return converted(result, x.dtype());
 }
 
 Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var,
@@ -119,7 +118,7 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, co
   const Tensor wide = widen(x);
   const Tensor normal =
       training ? standardize(wide, axes_but_channels(x), eps) : apply_running(wide, running_mean, running_var, eps);
-  return cast(scale_channels(normal, {weight, bias}), x.dtype());
+  return converted(scale_channels(normal, {weight, bias}), x.dtype());
 }
 
 BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -138,7 +137,7 @@ BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mea
   const Tensor var = mean_kept(multiply(centred, centred), axes);
   const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
   const auto flat = [&](const Tensor& each) { return reshaped(each, Shape{channels}); };
-  return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, flat(mean), momentum, 1),
+  return {converted(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, flat(mean), momentum, 1),
           blend(running_var, flat(var), momentum, unbiased(count))};
 }
 
@@ -150,7 +149,7 @@ BatchNormStatsResult batch_norm_stats(const Tensor& x) {
   const Tensor centred = subtract(wide, mean);
   const Tensor var = mean_kept(multiply(centred, centred), axes);
   const Shape flat{x.shape()[1]};
-  return {cast(reshaped(mean, flat), x.dtype()), cast(reshaped(var, flat), x.dtype())};
+  return {converted(reshaped(mean, flat), x.dtype()), converted(reshaped(var, flat), x.dtype())};
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t num_groups, const std::optional<Tensor>& weight,
@@ -164,7 +163,7 @@ Tensor group_norm(const Tensor& x, std::int64_t num_groups, const std::optional<
   grouped[1] = channels / num_groups;
   grouped.insert(1, num_groups);
   const Tensor normal = standardize(reshaped(widen(x), grouped), axes_from(2, grouped.size()), eps);
-  return cast(scale_channels(reshaped(normal, x.shape()), {weight, bias}), x.dtype());
+  return converted(scale_channels(reshaped(normal, x.shape()), {weight, bias}), x.dtype());
 }
 
 Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
@@ -175,7 +174,7 @@ Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
   const Tensor wide = widen(x);
   const Tensor normal = use_input_stats ? standardize(wide, axes_from(2, x.shape().size()), eps)
                                         : apply_running(wide, running_mean, running_var, eps);
-  return cast(scale_channels(normal, {weight, bias}), x.dtype());
+  return converted(scale_channels(normal, {weight, bias}), x.dtype());
 }
 
 InstanceNormTrainResult instance_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -195,7 +194,8 @@ InstanceNormTrainResult instance_norm_train(const Tensor& x, const Tensor& runni
   const Tensor var = mean_kept(multiply(centred, centred), axes);
   const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
   const auto averaged = [&](const Tensor& each) { return reshaped(mean_kept(each, Ints{0}), Shape{channels}); };
-  return {cast(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, averaged(mean), momentum, 1),
+  return {converted(scale_channels(normal, {weight, bias}), x.dtype()),
+          blend(running_mean, averaged(mean), momentum, 1),
           blend(running_var, averaged(var), momentum, unbiased(count))};
 }
 
@@ -212,14 +212,14 @@ Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alp
   const Tensor sums =
       prim::sum_window(squares, Ints{size, 1}, Ints{1, 1}, Ints{size / 2, 0}, Ints{(size - 1) / 2, 0}, Ints{1, 1});
   const Tensor mean = divide(reshaped(sums, x.shape()), static_cast<double>(size));
-  return cast(divide(wide, lento::pow(add(multiply(mean, alpha), k), beta)), x.dtype());
+  return converted(divide(wide, lento::pow(add(multiply(mean, alpha), k), beta)), x.dtype());
 }
 
 Tensor normalize(const Tensor& x, const Scalar& p, const Ints& axis, const Scalar& eps) {
   Ints axes;
   for (const std::int64_t each : axis) axes.push_back(checked_axis(each, x.shape().size()));
   const Tensor wide = widen(x);
-  return cast(divide(wide, maximum(vector_norm_kept(wide, p.to<double>(), axes), eps)), x.dtype());
+  return converted(divide(wide, maximum(vector_norm_kept(wide, p.to<double>(), axes), eps)), x.dtype());
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, std::int64_t axis, const Scalar& eps) {
@@ -234,14 +234,14 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, std::int64_t axis, 
     return maximum(vector_norm_kept(prim::broadcast_to(x, products.shape()), 2, axes), eps);
   };
   const Tensor result = divide(sum_kept(products, axes), multiply(norm(a), norm(b)));
-  return cast(squeeze_axis(result, at), x1.dtype());
+  return converted(drop_axis(result, at), x1.dtype());
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const Scalar& p, const Scalar& eps, bool keepdims) {
   const Tensor difference = add(subtract(widen(x1), widen(x2)), eps);
   const std::int64_t last = checked_axis(-1, difference.shape().size());
   const Tensor norm = vector_norm_kept(difference, p.to<double>(), Ints{last});
-  return cast(keepdims ? norm : squeeze_axis(norm, last), x1.dtype());
+  return converted(keepdims ? norm : drop_axis(norm, last), x1.dtype());
 }
 
 Tensor cdist(const Tensor& x1, const Tensor& x2, const Scalar& p) {
@@ -250,10 +250,10 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, const Scalar& p) {
   if (x1.shape().back() != x2.shape().back()) {
     fail<ShapeError>("the rows have different lengths: {} and {}", x1.shape(), x2.shape());
   }
-  const Tensor difference = subtract(unsqueeze(widen(x1), -2), unsqueeze(widen(x2), -3));
+  const Tensor difference = subtract(with_axis(widen(x1), -2), with_axis(widen(x2), -3));
   const std::int64_t last = checked_axis(-1, difference.shape().size());
-  if (x1.shape().back() == 0) return cast(squeeze_axis(sum_kept(difference, Ints{last}), last), x1.dtype());
-  return cast(squeeze_axis(vector_norm_kept(difference, p.to<double>(), Ints{last}), last), x1.dtype());
+  if (x1.shape().back() == 0) return converted(drop_axis(sum_kept(difference, Ints{last}), last), x1.dtype());
+  return converted(drop_axis(vector_norm_kept(difference, p.to<double>(), Ints{last}), last), x1.dtype());
 }
 
 }  // namespace lento::composite

@@ -2,14 +2,14 @@
 // Adaptive pooling, whose windows differ in length, is in adaptive_pooling.cpp.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
+#include "ops/norms.h"
 #include "ops/pooling.calls.gen.h"
+#include "ops/spatial_arguments.h"
 
 #include <cmath>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -71,7 +71,7 @@ Tensor counts_along(const Windows& w, std::size_t axis, bool include_padding) {
   const Tensor starts = prim::iota(w.output[axis], -pad, w.stride[axis], DType::int64, w.x.device());
   const Tensor ends = minimum(add(starts, w.kernel[axis]), include_padding ? length + pad : length);
   const Tensor counts = subtract(ends, include_padding ? starts : maximum(starts, 0));
-  return along_axis(cast(counts, wide_type(w.x.dtype())), axis + 2, w.x.shape().size());
+  return along(converted(counts, wide_type(w.x.dtype())), static_cast<std::int64_t>(axis) + 2, w.x.rank());
 }
 
 /// True when every window along the axis has as many elements as the kernel.
@@ -103,7 +103,7 @@ Tensor average(std::size_t axes, const Tensor& x, const Ints& kernel_size, const
     }
     if (full != 1) result = divide(result, static_cast<double>(full));
   }
-  return drop_batch(cast(result, x.dtype()), w.added_batch);
+  return drop_batch(converted(result, x.dtype()), w.added_batch);
 }
 
 Tensor power_average(std::size_t axes, const Tensor& x, const Scalar& norm_type, const Ints& kernel_size,
@@ -117,7 +117,7 @@ Tensor power_average(std::size_t axes, const Tensor& x, const Scalar& norm_type,
     if (windows_are_full(w, axis, true)) continue;
     sums = multiply(divide(sums, counts_along(w, axis, true)), static_cast<double>(w.kernel[axis]));
   }
-  return drop_batch(cast(root_of(sums, p), x.dtype()), w.added_batch);
+  return drop_batch(converted(root_of(sums, p), x.dtype()), w.added_batch);
 }
 
 struct MaxPool {

@@ -2,7 +2,7 @@
 #include "base/fail.h"
 #include "ir/shape_limit.h"
 #include "ops/composite_helpers.h"
-#include "ops/neural_common.h"
+#include "ops/norms.h"
 #include "ops/products.calls.gen.h"
 
 #include <algorithm>
@@ -116,11 +116,6 @@ double parse_order(std::string_view text) {
   return value;
 }
 
-/// The norm over axes that are kept with length 1.
-Tensor vector_norm_kept(const Tensor& x, const Ints& axes, double ord) {
-  return neural::vector_norm_kept(to_wide_float(x), ord, axes);
-}
-
 /// The result in the real type that belongs to x: half types were widened.
 Tensor as_norm_of(const Tensor& x, const Tensor& norm) {
   return is_half(x.dtype()) ? converted(norm, x.dtype()) : norm;
@@ -129,7 +124,7 @@ Tensor as_norm_of(const Tensor& x, const Tensor& norm) {
 Tensor matrix_norm_kept(const Tensor& x, std::string_view ord) {
   const std::int64_t rows = x.rank() - 2;
   const std::int64_t columns = x.rank() - 1;
-  if (ord == "fro") return vector_norm_kept(x, Ints{rows, columns}, 2);
+  if (ord == "fro") return vector_norm_kept(to_wide_float(x), 2, Ints{rows, columns});
   const auto with_matrix_axes = [](const Tensor& per_matrix) {
     return with_axis(with_axis(per_matrix, per_matrix.rank()), per_matrix.rank() + 1);
   };
@@ -330,7 +325,7 @@ Tensor multi_dot(const std::vector<Tensor>& arrays) {
 
 Tensor vector_norm(const Tensor& x, const std::optional<Ints>& axis, bool keepdims, double ord) {
   const Ints axes = axes_of(x, axis);
-  return as_norm_of(x, dropped(vector_norm_kept(x, axes, ord), axes, keepdims));
+  return as_norm_of(x, dropped(vector_norm_kept(to_wide_float(x), ord, axes), axes, keepdims));
 }
 
 Tensor matrix_norm(const Tensor& x, bool keepdims, std::string_view ord) {

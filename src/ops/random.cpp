@@ -1,7 +1,7 @@
 // Continuous distributions (ops/random.yaml), each a transformation of uniform numbers. What is made of gamma numbers
 // is in random_gamma.cpp, counts in random_counts.cpp, choices and integers in random_choice.cpp.
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/random.calls.gen.h"
 #include "ops/random_common.h"
 
@@ -10,7 +10,6 @@
 
 namespace lento::composite {
 
-using namespace neural;
 using namespace random_detail;
 
 namespace {
@@ -43,7 +42,7 @@ Tensor exponential(const Ints& shape, const Operand& scale, std::optional<DType>
                    Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&scale}, kFloating);
   check_not_negative("scale", scale);
-  return cast(multiply(negative(log1p(negative(unit(target)))), scale), target.dtype);
+  return converted(multiply(negative(log1p(negative(unit(target)))), scale), target.dtype);
 }
 
 Tensor laplace(const Ints& shape, const Operand& loc, const Operand& scale, std::optional<DType> dtype,
@@ -80,7 +79,7 @@ Tensor lognormal(const Ints& shape, const Operand& mean, const Operand& sigma, s
                  std::optional<Device> device, Generator* generator) {
   const Target target = resolve(shape, dtype, device, generator, {&mean, &sigma}, kFloating);
   check_not_negative("sigma", sigma);
-  return cast(exp(add(multiply(standard_normal(target), sigma), mean)), target.dtype);
+  return converted(exp(add(multiply(standard_normal(target), sigma), mean)), target.dtype);
 }
 
 Tensor truncated_normal(const Ints& shape, const Scalar& low, const Scalar& high, const Scalar& loc,
@@ -112,8 +111,8 @@ Tensor multivariate_normal(const Tensor& mean, const Tensor& cov, const Ints& sh
   const Tensor rows = standard_normal(target);
   // One matrix for all draws is one product of matrices.
   const Tensor spread = rank == 2 && draws.size() > 1 ? lento::matmul(rows, factor)
-                                                      : squeeze_axis(lento::matmul(unsqueeze(rows, -2), factor), -2);
-  return cast(add(spread, widen(mean)), mean.dtype());
+                                                      : drop_axis(lento::matmul(with_axis(rows, -2), factor), -2);
+  return converted(add(spread, widen(mean)), mean.dtype());
 }
 
 Tensor uniform_like(const Tensor& x, const Operand& low, const Operand& high, std::optional<DType> dtype,

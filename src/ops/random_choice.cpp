@@ -1,7 +1,7 @@
 // Random integers, permutations and choices (ops/random.yaml).
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/random_choice.calls.gen.h"
 #include "ops/random_common.h"
 
@@ -9,7 +9,6 @@
 
 namespace lento::composite {
 
-using namespace neural;
 using namespace random_detail;
 
 namespace {
@@ -84,7 +83,7 @@ Tensor randint(const Ints& shape, const Scalar& low, const Scalar& high, std::op
   const Tensor random = bits(target, DType::uint64);
   const Tensor offset = range == 0 ? random : scale_bits(random, range);
   // Modulo 2^64, and then modulo the width of the result: right for negative `low` too.
-  return cast(add(offset, static_cast<std::uint64_t>(first)), target.dtype);
+  return converted(add(offset, static_cast<std::uint64_t>(first)), target.dtype);
 }
 
 Tensor bernoulli(const Ints& shape, const Operand& p, std::optional<DType> dtype, std::optional<Device> device,
@@ -95,7 +94,7 @@ Tensor bernoulli(const Ints& shape, const Operand& p, std::optional<DType> dtype
   }
   Target target = resolve(shape, std::nullopt, device, generator, {&p}, kFloating);
   target.dtype = wide_type(target.dtype);
-  return cast(less(unit(target), p), dtype.value_or(DType::bool_));
+  return converted(less(unit(target), p), dtype.value_or(DType::bool_));
 }
 
 Tensor permutation(std::int64_t n, std::optional<Device> device, Generator* generator) {
@@ -127,7 +126,7 @@ Tensor choice(const Tensor& x, const Ints& shape, bool replace, const std::optio
     positions = random::categorical(log(*p), -1, shape, generator);
   } else {
     const Tensor order = p ? prim::top_k(perturbed(log(*p), p->shape(), generator), draws, 0, true).indices
-                           : slice_axis(random::permutation(length, x.device(), generator), 0, 0, draws);
+                           : sliced(random::permutation(length, x.device(), generator), 0, 0, draws);
     positions = reshaped(order, shape);
   }
   return prim::take_axis(x, positions, at);
@@ -154,7 +153,7 @@ Tensor multinomial(const Tensor& probs, std::int64_t num_samples, bool replaceme
   if (!replacement) return prim::top_k(perturbed(logits, logits.shape(), generator), num_samples, last, true).indices;
   Shape draws(logits.shape());
   draws.insert(static_cast<std::size_t>(last), num_samples);
-  return prim::arg_max(perturbed(unsqueeze(logits, last), draws, generator), last + 1, false);
+  return prim::arg_max(perturbed(with_axis(logits, last), draws, generator), last + 1, false);
 }
 
 Tensor bernoulli_like(const Tensor& x, const Operand& p, std::optional<DType> dtype, Generator* generator) {

@@ -3,13 +3,11 @@
 
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 
 #include <numbers>
 
 namespace lento::composite::random_detail {
-
-using namespace neural;
 
 namespace {
 
@@ -108,11 +106,11 @@ Tensor standard_normal(const Target& target) { return multiply(erfinv(open_symme
 Tensor parameter(const Operand& value, const Target& target) {
   const DType dtype = wide_type(target.dtype);
   if (!value.is_tensor()) return prim::full(target.shape, value.scalar(), dtype, target.device);
-  return prim::broadcast_to(cast(value.tensor(), dtype), target.shape);
+  return prim::broadcast_to(converted(value.tensor(), dtype), target.shape);
 }
 
 Tensor affine(const Tensor& x, const Operand& scale, const Operand& loc, const Target& target) {
-  return cast(add(multiply(x, scale), loc), target.dtype);
+  return converted(add(multiply(x, scale), loc), target.dtype);
 }
 
 }  // namespace lento::composite::random_detail

@@ -2,7 +2,7 @@
 // large one by Hörmann's transformed rejection (1993). Both compute in float64: the result is an integer, whatever the
 // type of the parameters.
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/random_common.h"
 #include "ops/random_counts.calls.gen.h"
 
@@ -10,7 +10,6 @@
 
 namespace lento::composite {
 
-using namespace neural;
 using namespace random_detail;
 
 namespace {
@@ -67,7 +66,7 @@ Tensor by_rejection(const Hat& hat, const LogMass& log_mass, const Tensor* most,
   const Tensor slope = log(add(divide(hat.a, multiply(edge, edge)), hat.b));
   const Tensor below = less_equal(subtract(add(log(v), hat.log_height), slope), log_mass(count));
   const Tensor chosen = prim::arg_max(bitwise_and(inside, below), 0, true);
-  return squeeze_axis(prim::take_along_axis(count, chosen, 0), 0);
+  return drop_axis(prim::take_along_axis(count, chosen, 0), 0);
 }
 
 Tensor small_poisson(const Tensor& rate, const Target& target) {
@@ -113,7 +112,7 @@ Tensor large_binomial(const Tensor& n, const Tensor& p, const Target& target) {
 
 /// The counts where the parameters in tensors make sense; where they do not, -1, or nan if the result can be that.
 Tensor counts_where(const Tensor& valid, const Tensor& counts, DType result) {
-  return cast(where(valid, counts, is_integer(result) ? -1.0 : std::nan("")), result);
+  return converted(where(valid, counts, is_integer(result) ? -1.0 : std::nan("")), result);
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ Tensor poisson(const Ints& shape, const Operand& lam, std::optional<DType> dtype
     const double value = lam.scalar().to<double>();
     if (!(value >= 0 && std::isfinite(value)))
       fail<ValueError>("lam must be finite and not negative, got {}", lam.scalar());
-    return cast(value < kLargeMean ? small_poisson(rate, target) : large_poisson(rate, target), result);
+    return converted(value < kLargeMean ? small_poisson(rate, target) : large_poisson(rate, target), result);
   }
   const Tensor large = greater_equal(rate, kLargeMean);
   const Tensor few = small_poisson(where(large, 0, rate), target);
@@ -161,7 +160,7 @@ Tensor binomial(const Ints& shape, const Operand& n, const Operand& p, std::opti
     const double mean = n.scalar().to<double>() * std::min(probability, 1 - probability);
     const Tensor drawn =
         mean < kLargeMean ? small_binomial(trials, rare, target) : large_binomial(trials, rare, target);
-    return cast(counted(drawn), result);
+    return converted(counted(drawn), result);
   }
   const Tensor large = greater_equal(multiply(trials, rare), kLargeMean);
   const Tensor few = small_binomial(trials, where(large, 0, rare), target);

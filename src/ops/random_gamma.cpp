@@ -2,7 +2,7 @@
 #include <lento/differentiation.h>
 
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/random_common.h"
 #include "ops/random_gamma.calls.gen.h"
 
@@ -11,7 +11,6 @@
 
 namespace lento::composite {
 
-using namespace neural;
 using namespace random_detail;
 
 namespace {
@@ -32,8 +31,8 @@ Tensor gamma_slope(const Tensor& shape, const Tensor& value) {
   constexpr int kPoints = 28;
   constexpr double kFirst = -2.4;
   constexpr double kStep = 0.2;
-  const Tensor s = cast(shape, DType::float64);
-  const Tensor z = maximum(cast(value, DType::float64), std::numeric_limits<double>::min());
+  const Tensor s = converted(shape, DType::float64);
+  const Tensor z = maximum(converted(value, DType::float64), std::numeric_limits<double>::min());
   const Tensor offset = subtract(log(z), digamma(s));
   const Tensor side = stop_gradient(where(greater(z, s), 1.0, lento::full_like(z, -1.0)));
   const Tensor apart = abs(subtract(s, z));
@@ -47,7 +46,7 @@ Tensor gamma_slope(const Tensor& shape, const Tensor& value) {
     const Tensor term = multiply(multiply(density, add(offset, y)), kStep * r * (1 + std::exp(-v)));
     sum = i == 0 ? term : add(sum, term);
   }
-  return cast(multiply(multiply(multiply(side, width), z), sum), value.dtype());
+  return converted(multiply(multiply(multiply(side, width), z), sum), value.dtype());
 }
 
 /// Marsaglia and Tsang (2000). For alpha below 1 a variable of alpha + 1 is multiplied by u^(1 / alpha).
@@ -66,7 +65,7 @@ StandardGamma standard_gamma(const Tensor& a, const Target& target) {
     const Tensor bound =
         add(multiply(multiply(x, x), 0.5), multiply(subtract(add(log(where(positive, v, 1.0)), 1), v), d));
     const Tensor chosen = prim::arg_max(bitwise_and(positive, less(log_u, bound)), 0, true);
-    return std::vector{multiply(squeeze_axis(prim::take_along_axis(maximum(v, 0), chosen, 0), 0), d)};
+    return std::vector{multiply(drop_axis(prim::take_along_axis(maximum(v, 0), chosen, 0), 0), d)};
   };
   // Not that of the formula, which does not know that another candidate may be accepted.
   const auto slope = [](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
@@ -85,7 +84,7 @@ Tensor gamma(const Ints& shape, const Operand& alpha, const Operand& scale, std:
   check_not_negative("alpha", alpha);
   check_not_negative("scale", scale);
   const auto [value, log_boost] = standard_gamma(parameter(alpha, target), target);
-  return cast(multiply(multiply(value, exp(log_boost)), scale), target.dtype);
+  return converted(multiply(multiply(value, exp(log_boost)), scale), target.dtype);
 }
 
 // x / (x + y) of two gamma numbers, by the logarithms of both, so that neither underflows.
@@ -96,7 +95,7 @@ Tensor beta(const Ints& shape, const Operand& a, const Operand& b, std::optional
   check_not_negative("b", b);
   const Tensor x = standard_gamma(parameter(a, target), target).logarithm();
   const Tensor y = standard_gamma(parameter(b, target), target).logarithm();
-  return cast(sigmoid(subtract(x, y)), target.dtype);
+  return converted(sigmoid(subtract(x, y)), target.dtype);
 }
 
 Tensor dirichlet(const Tensor& alpha, const Ints& shape, Generator* generator) {
@@ -106,7 +105,7 @@ Tensor dirichlet(const Tensor& alpha, const Ints& shape, Generator* generator) {
   const Operand weights(alpha);
   const Target target = resolve(draws, alpha.dtype(), alpha.device(), generator, {&weights}, kFloating);
   const Tensor logarithms = standard_gamma(parameter(weights, target), target).logarithm();
-  return cast(nn::softmax(logarithms, -1), alpha.dtype());
+  return converted(nn::softmax(logarithms, -1), alpha.dtype());
 }
 
 }  // namespace lento::composite

@@ -1,13 +1,12 @@
 // Rearranging images: pixel and channel shuffles, unfold (im2col) and fold (ops/upsampling.yaml).
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/rearranging.calls.gen.h"
+#include "ops/spatial_arguments.h"
 
 #include <limits>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 

@@ -1,14 +1,12 @@
 // Recurrent networks (ops/recurrent.yaml): one layer in one direction, where the inputs are projected for all steps at
 // once, and single steps.
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/recurrent.calls.gen.h"
 
 #include <vector>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -98,7 +96,7 @@ struct Cell {
     check_weight(weights.hh, gates);
     if (x.shape().size() != 2 && !added)
       fail<ShapeError>("the input must be (batch, features) or (features,), got shape {}", x.shape());
-    input = nn::linear(added ? unsqueeze(x, 0) : x, weights.ih, weights.bias_ih);
+    input = nn::linear(added ? with_axis(x, 0) : x, weights.ih, weights.bias_ih);
   }
 
   Tensor state(const std::optional<Tensor>& given) const {
@@ -109,7 +107,7 @@ struct Cell {
     return reshaped(*given, full);
   }
 
-  Tensor result(const Tensor& state) const { return added ? squeeze_axis(state, 0) : state; }
+  Tensor result(const Tensor& state) const { return added ? drop_axis(state, 0) : state; }
 };
 
 }  // namespace

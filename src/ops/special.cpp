@@ -1,6 +1,6 @@
 // Special functions (ops/special.yaml) from elementwise primitives.
 #include "base/fail.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
 #include "ops/special.calls.gen.h"
 
 #include <cmath>
@@ -8,8 +8,6 @@
 #include <numbers>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -55,34 +53,34 @@ Tensor sinc(const Tensor& x) {
   Tensor series = add(multiply(square, -1.0 / (10 * 11)), 1);
   for (const double step : {8 * 9, 6 * 7, 4 * 5, 2 * 3}) series = add(multiply(multiply(square, series), -1 / step), 1);
   const Tensor far = where(near, 1.0, angle);
-  return cast(where(near, series, divide(sin(far), far)), x.dtype());
+  return converted(where(near, series, divide(sin(far), far)), x.dtype());
 }
 
 Tensor xlogy(const Tensor& x1, const Tensor& x2) {
   const Tensor argument = widen(x2);
-  return cast(times_log(widen(x1), argument, 0, [](const Tensor& x) { return log(x); }), x1.dtype());
+  return converted(times_log(widen(x1), argument, 0, [](const Tensor& x) { return log(x); }), x1.dtype());
 }
 
 Tensor xlog1py(const Tensor& x1, const Tensor& x2) {
   const Tensor argument = widen(x2);
-  return cast(times_log(widen(x1), argument, -1, [](const Tensor& x) { return log1p(x); }), x1.dtype());
+  return converted(times_log(widen(x1), argument, -1, [](const Tensor& x) { return log1p(x); }), x1.dtype());
 }
 
 Tensor entr(const Tensor& x) {
   const Tensor wide = widen(x);
   const Tensor inside = negative(multiply(wide, log(wide)));
-  return cast(where(less(wide, 0), -kInfinity, where(equal(wide, 0), 0.0, inside)), x.dtype());
+  return converted(where(less(wide, 0), -kInfinity, where(equal(wide, 0), 0.0, inside)), x.dtype());
 }
 
 Tensor logit(const Tensor& x, const std::optional<Scalar>& eps) {
   Tensor p = widen(x);
   if (eps) p = minimum(maximum(p, *eps), 1 - eps->to<double>());
-  return cast(log(divide(p, subtract(1, p))), x.dtype());
+  return converted(log(divide(p, subtract(1, p))), x.dtype());
 }
 
-Tensor erfcx(const Tensor& x) { return cast(scaled_erfc(widen(x)), x.dtype()); }
+Tensor erfcx(const Tensor& x) { return converted(scaled_erfc(widen(x)), x.dtype()); }
 
-Tensor ndtr(const Tensor& x) { return cast(multiply(erfc(multiply(widen(x), -kSqrtHalf)), 0.5), x.dtype()); }
+Tensor ndtr(const Tensor& x) { return converted(multiply(erfc(multiply(widen(x), -kSqrtHalf)), 0.5), x.dtype()); }
 
 Tensor log_ndtr(const Tensor& x) {
   const Tensor wide = widen(x);
@@ -92,7 +90,7 @@ Tensor log_ndtr(const Tensor& x) {
   const Tensor low = where(small, scaled, -kSqrtHalf);
   const Tensor tail = subtract(log(multiply(scaled_erfc(negative(low)), 0.5)), multiply(low, low));
   const Tensor rest = log1p(multiply(erfc(where(small, -kSqrtHalf, scaled)), -0.5));
-  return cast(where(small, tail, rest), x.dtype());
+  return converted(where(small, tail, rest), x.dtype());
 }
 
 Tensor ndtri(const Tensor& x) {
@@ -112,7 +110,7 @@ Tensor ndtri(const Tensor& x) {
   }
   const Tensor bounded = where(equal(q, 0), -kInfinity, z);
   const Tensor inside = where(less(q, 0), kNan, bounded);
-  return cast(where(upper, negative(inside), inside), x.dtype());
+  return converted(where(upper, negative(inside), inside), x.dtype());
 }
 
 Tensor multigammaln(const Tensor& x, std::int64_t p) {
@@ -122,7 +120,7 @@ Tensor multigammaln(const Tensor& x, std::int64_t p) {
   const double order = static_cast<double>(p);
   Tensor sum = lgamma(wide);
   for (std::int64_t i = 1; i < p; ++i) sum = add(sum, lgamma(subtract(wide, 0.5 * static_cast<double>(i))));
-  return cast(add(sum, order * (order - 1) / 4 * std::log(std::numbers::pi)), x.dtype());
+  return converted(add(sum, order * (order - 1) / 4 * std::log(std::numbers::pi)), x.dtype());
 }
 
 Tensor polygamma(std::int64_t n, const Tensor& x) {
@@ -131,13 +129,13 @@ Tensor polygamma(std::int64_t n, const Tensor& x) {
   const Tensor wide = widen(x);
   const double factorial = std::tgamma(static_cast<double>(n) + 1);
   const Tensor sum = zeta(static_cast<double>(n) + 1, wide);
-  return cast(multiply(sum, n % 2 == 0 ? -factorial : factorial), x.dtype());
+  return converted(multiply(sum, n % 2 == 0 ? -factorial : factorial), x.dtype());
 }
 
 Tensor betaln(const Tensor& a, const Tensor& b) {
   const Tensor p = widen(a);
   const Tensor q = widen(b);
-  return cast(subtract(add(lgamma(p), lgamma(q)), lgamma(add(p, q))), a.dtype());
+  return converted(subtract(add(lgamma(p), lgamma(q)), lgamma(add(p, q))), a.dtype());
 }
 
 }  // namespace lento::composite

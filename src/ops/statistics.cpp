@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
-#include "ops/neural_common.h"
+#include "ops/norms.h"
 #include "ops/statistics.calls.gen.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Tensor deviation(const Tensor& x, const Ints& axes, const Scalar& correction, bo
   const DType dtype = result_dtype(x, real_type(wide.dtype()));
   const auto value = [=](const std::vector<Tensor>& inputs) {
     const Tensor var = divide(sum_over(squared_length(inputs[0]), axes, keep), left);
-    return std::vector{neural::root_of(converted(var, dtype), 2)};
+    return std::vector{root_of(converted(var, dtype), 2)};
   };
   const auto slope = [=](const std::vector<Tensor>& inputs, const std::vector<Tensor>&,
                          const std::vector<Tensor>& cotangents) {
@@ -71,7 +71,7 @@ Tensor deviation(const Tensor& x, const Ints& axes, const Scalar& correction, bo
     if (from.size() == 0) return inputs;
     const Tensor arriving =
         reshaped(converted(cotangents[0], real_type(from.dtype())), without_axes(from.shape(), axes, true));
-    return std::vector{multiply(neural::norm_slope(from, 2, axes), divide(arriving, std::sqrt(left)))};
+    return std::vector{multiply(norm_slope(from, 2, axes), divide(arriving, std::sqrt(left)))};
   };
   return custom_gradient(value, slope, {centred})[0];
 }

@@ -1,8 +1,8 @@
 // Densities and probabilities (ops/stats_continuous.yaml and ops/stats_discrete.yaml). Each family has one function for
 // the logarithm in the type that is computed in; what is public rounds it, or its exponential, once.
 #include "base/fail.h"
+#include "ops/activations.h"
 #include "ops/composite_helpers.h"
-#include "ops/neural_common.h"
 #include "ops/stats.calls.gen.h"
 
 #include <cmath>
@@ -10,8 +10,6 @@
 #include <numbers>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -40,8 +38,8 @@ Tensor within(const Tensor& possible, const Tensor& y, double instead, const Den
   return where(isnan(y), y, value);
 }
 
-Tensor rounded(const Tensor& value, const Tensor& x) { return cast(value, x.dtype()); }
-Tensor rounded_exp(const Tensor& logarithm, const Tensor& x) { return cast(exp(logarithm), x.dtype()); }
+Tensor rounded(const Tensor& value, const Tensor& x) { return converted(value, x.dtype()); }
+Tensor rounded_exp(const Tensor& logarithm, const Tensor& x) { return converted(exp(logarithm), x.dtype()); }
 
 bool is_whole_type(const Tensor& k) { return !is_floating(k.dtype()); }
 /// Whether k is 0, 1, 2, …
@@ -143,7 +141,7 @@ Tensor log_categorical(const Tensor& k, const Tensor& logits) {
   if (logits.shape().empty()) fail<ShapeError>("logits must have at least one axis");
   const Tensor classes = lento::arange(0, logits.shape().back(), 1, DType::int64, logits.device());
   const Tensor logs = nn::log_softmax(widen(logits), -1);
-  const Tensor chosen = equal(unsqueeze(cast(k, DType::int64), -1), classes);
+  const Tensor chosen = equal(with_axis(converted(k, DType::int64), -1), classes);
   return prim::reduce_max(where(chosen, logs, -kInfinity), Ints{static_cast<std::int64_t>(chosen.shape().size()) - 1},
                           false);
 }
@@ -156,19 +154,19 @@ Tensor log_multivariate_normal(const Tensor& x, const Tensor& mean, const Tensor
   }
   const Tensor difference = subtract(widen(x), widen(mean));
   const Tensor matrix = widen(cov);
-  const Tensor factor = linalg::cholesky(multiply(add(matrix, neural::swap_last(matrix)), 0.5));
+  const Tensor factor = linalg::cholesky(multiply(add(matrix, swap_last(matrix)), 0.5));
   const Tensor log_root = lento::sum(log(lento::diagonal(factor, 0, -2, -1)), Ints{-1});
   const Tensor constant = add(log_root, 0.5 * static_cast<double>(size) * kLogTwoPi);
   Tensor squares;
   if (rank == 2) {  // one system for all vectors
     const std::int64_t count = difference.size() / std::max<std::int64_t>(size, 1);
-    const Tensor columns = neural::swap_last(neural::reshaped(difference, Shape{count, size}));
+    const Tensor columns = swap_last(reshaped(difference, Shape{count, size}));
     const Tensor solved = linalg::triangular_solve(factor, columns, false);
     Shape each = difference.shape();
     each.pop_back();
-    squares = neural::reshaped(lento::sum(multiply(solved, solved), Ints{0}), each);
+    squares = reshaped(lento::sum(multiply(solved, solved), Ints{0}), each);
   } else {
-    const Tensor solved = linalg::triangular_solve(factor, unsqueeze(difference, -1), false);
+    const Tensor solved = linalg::triangular_solve(factor, with_axis(difference, -1), false);
     squares = lento::sum(multiply(solved, solved), Ints{-2, -1});
   }
   return subtract(multiply(squares, -0.5), constant);

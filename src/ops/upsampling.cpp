@@ -2,14 +2,13 @@
 // index arithmetic on iotas, so that nothing is uploaded and a changing scale factor of the same sizes is an argument.
 #include "base/fail.h"
 #include "ir/shape_limit.h"
-#include "ops/neural_common.h"
+#include "ops/composite_helpers.h"
+#include "ops/spatial_arguments.h"
 #include "ops/upsampling.calls.gen.h"
 
 #include <cmath>
 
 namespace lento::composite {
-
-using namespace neural;
 
 namespace {
 
@@ -72,7 +71,7 @@ Tensor resize_linear(const Tensor& x, std::size_t axis, const Resize& r, bool al
   const Tensor source = maximum(source_positions(x, r, align_corners), 0.0);
   const Tensor below = floor(source);
   const Tensor first = prim::astype(below, DType::int64);
-  const Tensor weight = along_axis(cast(subtract(source, below), x.dtype()), axis, x.shape().size());
+  const Tensor weight = along(converted(subtract(source, below), x.dtype()), static_cast<std::int64_t>(axis), x.rank());
   return add(multiply(take_clipped(x, first, axis), subtract(1, weight)),
              multiply(take_clipped(x, add(first, 1), axis), weight));
 }
@@ -96,7 +95,7 @@ Tensor resize_cubic(const Tensor& x, std::size_t axis, const Resize& r, bool ali
                              cubic_far(subtract(2, t))};
   Tensor sum;
   for (int tap = 0; tap < 4; ++tap) {
-    const Tensor weight = along_axis(cast(weights[tap], x.dtype()), axis, x.shape().size());
+    const Tensor weight = along(converted(weights[tap], x.dtype()), static_cast<std::int64_t>(axis), x.rank());
     const Tensor term = multiply(take_clipped(x, add(first, tap - 1), axis), weight);
     sum = tap == 0 ? term : add(sum, term);
   }
@@ -167,7 +166,7 @@ Tensor interpolate(const Tensor& x, const std::optional<Ints>& size, const std::
       result = resize_linear(result, axis + 2, plan[axis], align_corners);
     }
   }
-  return cast(result, x.dtype());
+  return converted(result, x.dtype());
 }
 
 namespace {
