@@ -28,9 +28,8 @@ Tensor positions_of(const Operand& indices, const Tensor& x, std::int64_t extent
     if (position < -extent || position > last)
       fail<IndexError>("position {} is out of range for an axis of size {}", position, extent);
   }
-  const Tensor made = indices.is_tensor()
-                          ? indices.tensor()
-                          : number_tensor(indices.scalar(), default_dtype(indices.scalar()), x.device());
+  Tensor made = indices.is_tensor() ? indices.tensor()
+                                    : number_tensor(indices.scalar(), default_dtype(indices.scalar()), x.device());
   if (made.rank() > 1) fail<ShapeError>("the positions {} must be a number or a vector", type_of(made));
   if (made.size() == 0) return number_tensor(0, DType::int64, x.device(), Shape{0});
   if (masks && is_bool(made.dtype())) return made;
