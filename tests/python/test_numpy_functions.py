@@ -48,6 +48,7 @@ def test_mgrid_and_ogrid() -> None:
     check(lento.mgrid[0:2, 0:3], np.mgrid[0:2, 0:3])
     check(lento.mgrid[1:7:2], np.mgrid[1:7:2])
     check(lento.mgrid[:3], np.mgrid[:3])
+    check(lento.mgrid[0.0:3], np.mgrid[0.0:3].astype(np.float32))
     check(lento.mgrid[-1:1:5j], np.mgrid[-1:1:5j].astype(np.float32))
     y, x = lento.mgrid[0:1:3j, 0:2:4j]
     for here, there in zip((y, x), np.mgrid[0:1:3j, 0:2:4j].astype(np.float32), strict=True):

@@ -145,7 +145,7 @@ def test_a_schedule_of_a_group_is_neither_saved_nor_replaced() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"groups.0.lr": None}, "not known here: groups.0.lr"),
+        ({"groups.2.lr": None}, "not known here: groups.2.lr"),
         ({"groups.1.weight_decay": None}, "missing: groups.1.weight_decay"),
         ({"groups.1.weight_decay": -1.0}, "groups.1.weight_decay is -1.0, which is less than 0"),
         ({"groups.0.betas": [0.5, 1.5]}, "groups.0.betas are two numbers from 0 to less than 1"),
