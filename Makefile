@@ -7,7 +7,7 @@ PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-fetch fuzz ulp bench bench-internal \
+.PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-fetch fuzz bits ulp bench bench-internal \
   lint check-includes format sanitize docs docs-charts docs-tables install wheel test-wheel clean
 
 help: ## list the targets
@@ -61,6 +61,10 @@ test-fetch: setup ## build examples/cpp-template with Lento as a part of it (Fet
 fuzz: setup ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
 	@scripts/build $(PRESET) fuzz_test cpu_test
 	@scripts/fuzz $(BUILD) $(or $(SECONDS),0) $(FIRST)
+
+bits: setup ## print a checksum over the results of random graphs, to compare builds with (GRAPHS=5000)
+	@scripts/build $(PRESET) cpu_test
+	@LENTO_TEST_BITS=$(or $(GRAPHS),5000) $(BUILD)/tests/cpu_test --gtest_filter=GraphBits.* | grep graphs:
 
 ulp: setup ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
 	@scripts/build $(PRESET) cpu_math_ulp

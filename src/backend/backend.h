@@ -51,6 +51,9 @@ class Program {
   virtual std::string text() const { return {}; }
 };
 
+class Driver;
+struct CompileOptions;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -64,7 +67,13 @@ class Backend {
   virtual bool in_host_memory() const { return false; }
   /// Where the host can read the buffer, once everything that writes it has run.
   virtual const void* host_pointer(const Buffer& buffer) = 0;
-  virtual std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) = 0;
+  /// What runs compiled programs on a device, made at its first use; null when the backend makes its own programs.
+  virtual Driver* driver(std::uint8_t device) {
+    (void)device;
+    return nullptr;
+  }
+  /// The program of a backend without drivers.
+  virtual std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device);
 };
 
 /// Adds a backend and its devices. The first one registered has the default device.

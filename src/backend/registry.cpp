@@ -25,6 +25,10 @@ void register_backend(std::unique_ptr<Backend> backend) {
   }
 }
 
+std::unique_ptr<Program> Backend::own_program(Graph, std::uint8_t) {
+  fail<BackendError>("{} has neither drivers nor programs of its own", name());
+}
+
 Backend& backend_of(std::uint8_t device) {
   Backend* backend = device < kMaxDevices ? backends[device].load(std::memory_order_acquire) : nullptr;
   if (backend == nullptr) fail<DeviceError>("there is no device {}", device);

@@ -16,8 +16,8 @@ namespace {
 /// last (row), or last except for the axes behind them (column).
 class KernelBuilder {
  public:
-  KernelBuilder(const Graph& graph, const Fusion& fusion, const Group& group)
-      : graph_(graph), fusion_(fusion), group_(group) {
+  KernelBuilder(const Graph& graph, const Target& target, const Fusion& fusion, const Group& group)
+      : graph_(graph), fusion_(fusion), group_(group), most_instructions_(target.most_instructions) {
     const std::size_t end = group.reduced.first + group.reduced.count;
     if (group.reduced.count != 0) {
       kernel_.form = end == group.shape.size() ? LoopForm::row : LoopForm::column;
@@ -27,13 +27,13 @@ class KernelBuilder {
   std::optional<BuiltKernel> build() {
     for (const std::uint32_t node : group_.nodes) {
       emit(node);
-      if (kernel_.body.size() > kMaxKernelBody) return std::nullopt;
+      if (kernel_.body.size() > most_instructions_) return std::nullopt;
     }
     // After everything is computed, so that a kernel may write where it has read.
     for (const std::uint32_t node : group_.nodes) {
       if (fusion_.stored[node] != 0) store(node);
     }
-    if (kernel_.body.size() > kMaxKernelBody || !merge_dimensions()) return std::nullopt;
+    if (kernel_.body.size() > most_instructions_ || !merge_dimensions()) return std::nullopt;
     step_.is_kernel = true;
     step_.nodes = group_.nodes;
     step_.cost = static_cast<double>(element_count(group_.shape)) * static_cast<double>(kernel_.body.size());
@@ -266,6 +266,7 @@ class KernelBuilder {
   const Graph& graph_;
   const Fusion& fusion_;
   const Group& group_;
+  std::size_t most_instructions_;
   bool picks_rows_ = false;
   Kernel kernel_;
   Step step_;
@@ -275,8 +276,9 @@ class KernelBuilder {
 
 }  // namespace
 
-std::optional<BuiltKernel> build_kernel(const Graph& graph, const Fusion& fusion, const Group& group) {
-  return KernelBuilder(graph, fusion, group).build();
+std::optional<BuiltKernel> build_kernel(const Graph& graph, const Target& target, const Fusion& fusion,
+                                        const Group& group) {
+  return KernelBuilder(graph, target, fusion, group).build();
 }
 
 }  // namespace lento

@@ -14,6 +14,7 @@ struct BuiltKernel {
 
 /// Nothing when the group has no kernel: its reduced axes do not lie in memory like one, or it is too large. Then its
 /// nodes must run one by one.
-std::optional<BuiltKernel> build_kernel(const Graph& graph, const Fusion& fusion, const Group& group);
+std::optional<BuiltKernel> build_kernel(const Graph& graph, const Target& target, const Fusion& fusion,
+                                        const Group& group);
 
 }  // namespace lento

@@ -4,7 +4,6 @@
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
-#include "ir/op_contraction.gen.h"
 #include "ir/op_creation.gen.h"
 #include "ir/op_gather.gen.h"
 #include "ir/op_reduction.gen.h"
@@ -47,8 +46,8 @@ std::optional<ReducedAxes> neighbouring(const Ints& axes, std::size_t rank) {
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const KernelAbility& ability, const FusionOptions& options)
-      : graph_(graph), ability_(ability), options_(options) {
+  Fuser(const Graph& graph, const Target& target, const CompileOptions& options, const SetApart& apart)
+      : graph_(graph), target_(target), options_(options), apart_(apart) {
     const std::size_t count = graph.nodes.size();
     result_.roles.resize(count, NodeRole::call);
     result_.group_of.resize(count, Fusion::kNoGroup);
@@ -115,7 +114,7 @@ class Fuser {
       result_.same_as[node] = result_.home(result_.views[node]->base);
       return;
     }
-    if (!ability_.holds(graph_.nodes[node].dtype)) {
+    if (!target_.holds(graph_.nodes[node].dtype)) {
       // Nothing can copy it but the op itself.
       if (role(operand) == Role::view) need(graph_.operands(graph_.nodes[node])[0]);
       make_call(node);
@@ -146,7 +145,7 @@ class Fuser {
     std::uint32_t level = 0;
     for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
       if (operand.kind() == OperandRef::Kind::scalar) continue;
-      if (takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
+      if (target_.takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
           result_.stored[operand.index()] == 0 && !result_.views[operand.index()]->picked) {
         load(operand);
         level = std::max(level, available(operand));
@@ -200,13 +199,13 @@ class Fuser {
       result_.stored[node] = 1;
       return;
     }
-    if (!options_.alone.empty() && options_.alone[node] != 0) {
+    if (apart_.calls[node] != 0) {
       make_call(node);
       return;
     }
     if (is_view_op(record.op) && place_view(node)) return;
     if (record.op == op::take_axis && place_picked(node)) return;
-    if (record.op == op::full && ability_.holds(record.dtype)) {
+    if (record.op == op::full && target_.holds(record.dtype)) {
       result_.roles[node] = Role::number;
       return;
     }
@@ -241,8 +240,8 @@ class Fuser {
 
   /// Rows at positions that lie in memory are read where they are.
   bool place_picked(std::uint32_t node) {
-    if (!options_.fuse || !ability_.holds(graph_.nodes[node].dtype)) return false;
-    std::optional<View> view = picked_rows(graph_, graph_.nodes[node], options_.least_row);
+    if (!options_.fusion || !target_.holds(graph_.nodes[node].dtype)) return false;
+    std::optional<View> view = picked_rows(graph_, graph_.nodes[node], target_.least_row);
     if (!view) return false;
     need(view->base);
     need(view->picked->positions);
@@ -253,13 +252,15 @@ class Fuser {
 
   bool computes(const Record& record) const {
     if (record.op == op::astype) {
-      return ability_.casts(graph_.meta_of(graph_.operands(record)[0]).dtype, record.dtype);
+      return !options_.falls_back(op::astype) &&
+             target_.casts(graph_.meta_of(graph_.operands(record)[0]).dtype, record.dtype);
     }
     const OpInfo& op = info(record.op);
     if (!op.elementwise()) return false;
     const std::span<const OperandRef> operands = graph_.operands(record);
     const DType compute = graph_.meta_of(operands[op.rule->leading_condition ? 1 : 0]).dtype;
-    return operands.size() <= 3 && ability_.computes(record.op, compute, record.dtype);
+    return operands.size() <= 3 && !options_.falls_back(record.op) &&
+           target_.computes(record.op, compute, record.dtype);
   }
 
   /// True when the operand has its value in this group, to be used as it is by a node over the group's points or rows.
@@ -280,14 +281,14 @@ class Fuser {
     return level;
   }
 
-  bool has_room(std::uint32_t group) const { return result_.groups[group].nodes.size() < options_.most_nodes; }
+  bool has_room(std::uint32_t group) const { return result_.groups[group].nodes.size() < target_.most_nodes; }
 
   void place_element(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
     const std::span<const OperandRef> operands = graph_.operands(record);
     std::uint32_t best = Fusion::kNoGroup;
     Role best_role = Role::element;
-    if (options_.fuse) {
+    if (options_.fusion) {
       for (const OperandRef operand : operands) {
         if (!is_node(operand) || result_.group_of[operand.index()] == Fusion::kNoGroup) continue;
         const std::uint32_t group = result_.group_of[operand.index()];
@@ -359,7 +360,7 @@ class Fuser {
     const Role first = result_.roles[y.nodes.front()];
     return x.shape == y.shape && first != Role::view && first != Role::number &&
            (x.reduced.count == 0 || y.reduced.count == 0 || x.reduced == y.reduced) &&
-           x.nodes.size() + y.nodes.size() < options_.most_nodes;
+           x.nodes.size() + y.nodes.size() < target_.most_nodes;
   }
 
   void load_the_rest(const Record& record, std::uint32_t group, bool row) {
@@ -376,7 +377,8 @@ class Fuser {
     const ReduceSumAttrs attrs = reduction_attrs(record);
     const std::optional<ReducedAxes> axes = neighbouring(attrs.axes, from.size());
     const Meta meta = graph_.meta_of(operand);
-    if (!axes || element_count(from) == 0 || !ability_.reduces(record.op, meta.dtype)) return false;
+    if (!axes || element_count(from) == 0 || options_.falls_back(record.op)) return false;
+    if (!target_.reduces(record.op, meta.dtype)) return false;
     Shape row_shape = from;
     for (std::size_t d = axes->first; d < axes->first + axes->count; ++d) row_shape[d] = 1;
     const std::uint32_t group = group_to_reduce(node, operand, *axes);
@@ -388,12 +390,12 @@ class Fuser {
 
   /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
   std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
-    if (!options_.apart.empty() && options_.apart[node] != 0) {
+    if (apart_.reductions[node] != 0) {
       need(operand);
       result_.apart[node] = 1;
       return start_group(node, shape(operand), stored_level(operand));
     }
-    if (options_.fuse && is_node(operand) && role(operand) == Role::element) {
+    if (options_.fusion && is_node(operand) && role(operand) == Role::element) {
       const std::uint32_t group = result_.group_of[operand.index()];
       const Group& g = result_.groups[group];
       if (g.shape == shape(operand) && (g.reduced.count == 0 || g.reduced == axes) && has_room(group)) {
@@ -406,8 +408,9 @@ class Fuser {
   }
 
   const Graph& graph_;
-  const KernelAbility& ability_;
-  const FusionOptions& options_;
+  const Target& target_;
+  const CompileOptions& options_;
+  const SetApart& apart_;
   Fusion result_;
   std::vector<std::vector<std::uint32_t>> readers_;  // one per node: the nodes that read it
   std::vector<std::uint32_t> call_level_;
@@ -415,10 +418,8 @@ class Fuser {
 
 }  // namespace
 
-bool takes_views(Op op) { return op == op::matrix_multiply; }
-
-Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options) {
-  return Fuser(graph, ability, options).run();
+Fusion fuse(const Graph& graph, const Target& target, const CompileOptions& options, const SetApart& apart) {
+  return Fuser(graph, target, options, apart).run();
 }
 
 }  // namespace lento

@@ -6,6 +6,8 @@
 // depend on each other, so two that compute over the same shape may be merged when a node reads both.
 #pragma once
 
+#include "compiler/compile_options.h"
+#include "compiler/target.h"
 #include "compiler/view.h"
 #include "ir/graph.h"
 
@@ -14,14 +16,6 @@
 #include <vector>
 
 namespace lento {
-
-/// What a code generator can do; asked for every op that could go into a kernel.
-struct KernelAbility {
-  bool (*computes)(Op op, DType compute, DType result) = nullptr;  // elementwise
-  bool (*casts)(DType from, DType to) = nullptr;
-  bool (*reduces)(Op op, DType dtype) = nullptr;
-  bool (*holds)(DType dtype) = nullptr;  // loads and stores
-};
 
 enum class NodeRole : std::uint8_t {
   view,     // an index map of something that is stored
@@ -66,22 +60,15 @@ struct Fusion {
   }
 };
 
-struct FusionOptions {
-  bool fuse = true;  // false: every node alone
-  std::size_t most_nodes = 60;
-  // Kernels that make up a chain go over tiles of this many elements (compiler/chains.h): large enough that calls cost
-  // nothing, small enough that a few operands stay in the first cache.
-  std::int64_t tile_elements = 2048;
-  // Rows of at least this many elements that are picked by positions are read where they lie: vectors must fill.
-  std::int64_t least_row = 16;
-  std::vector<std::uint8_t> alone;  // one per node, or empty: nodes that must be calls
-  std::vector<std::uint8_t>
-      apart;  // one per node, or empty: reductions that read their operand from memory, contiguous
+/// What earlier attempts at a schedule found to have no kernel as it was. One flag per node each.
+struct SetApart {
+  std::vector<std::uint8_t> calls;       // these must be calls
+  std::vector<std::uint8_t> reductions;  // these read their operand from memory, contiguous
+
+  explicit SetApart(const Graph& graph) : calls(graph.nodes.size()), reductions(graph.nodes.size()) {}
 };
 
-/// True for ops that a backend calls with views of their operands, where others get them contiguous.
-bool takes_views(Op op);
-
-Fusion fuse(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
+/// Without CompileOptions::fusion every node is alone.
+Fusion fuse(const Graph& graph, const Target& target, const CompileOptions& options, const SetApart& apart);
 
 }  // namespace lento

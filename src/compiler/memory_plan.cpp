@@ -11,11 +11,8 @@ namespace lento {
 
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 // Each tensor can be counted, the sum of several perhaps not.
 constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 4;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Free parts of the block, by offset; neighbours are always one.
 class FreeList {
@@ -73,7 +70,8 @@ class FreeList {
 
 }  // namespace
 
-MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
+MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes, std::size_t alignment) {
+  const auto aligned = [alignment](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   MemoryPlan plan;
   plan.offsets.resize(lifetimes.size());
   std::vector<std::uint32_t> by_first(lifetimes.size());

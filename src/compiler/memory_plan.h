@@ -15,11 +15,11 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;  // one per lifetime, aligned to 64 bytes
+  std::vector<std::size_t> offsets;  // one per lifetime, multiples of the alignment
   std::size_t bytes = 0;             // of the block
 };
 
-/// No two values that are alive at the same step overlap.
-MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes);
+/// No two values that are alive at the same step overlap. `alignment` is a power of two.
+MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes, std::size_t alignment);
 
 }  // namespace lento

@@ -106,7 +106,7 @@ Temporaries find_lifetimes(const Graph& graph, const Schedule& schedule, const s
 
 /// What lives inside one chain has room for a tile; everything else lies in the block, alive during the whole of a
 /// chain that touches it, because the steps of a chain run interleaved.
-void place_temporaries(Schedule& schedule, Temporaries temporaries) {
+void place_temporaries(Schedule& schedule, const Temporaries& temporaries, std::size_t alignment) {
   std::vector<std::uint32_t> chain_of(schedule.steps.size(), ~0U);
   for (std::uint32_t c = 0; c < schedule.chains.size(); ++c) {
     for (std::uint32_t s = schedule.chains[c].first; s <= schedule.chains[c].last; ++s) chain_of[s] = c;
@@ -129,8 +129,8 @@ void place_temporaries(Schedule& schedule, Temporaries temporaries) {
     whole.lifetimes.push_back(lifetime);
     whole.nodes.push_back(temporaries.nodes[i]);
   }
-  const auto put = [&schedule](const Temporaries& values, Place::Kind kind) {
-    const MemoryPlan plan = plan_memory(values.lifetimes);
+  const auto put = [&schedule, alignment](const Temporaries& values, Place::Kind kind) {
+    const MemoryPlan plan = plan_memory(values.lifetimes, alignment);
     for (std::size_t i = 0; i < values.nodes.size(); ++i) {
       schedule.places[values.nodes[i]] = {kind, 0, plan.offsets[i], values.lifetimes[i].bytes};
     }
@@ -174,7 +174,7 @@ void find_in_place(const Graph& graph, Schedule& schedule) {
   }
 }
 
-void place_values(const Graph& graph, Schedule& schedule) {
+void place_values(const Graph& graph, const Target& target, Schedule& schedule) {
   schedule.places.resize(graph.nodes.size());
   for (std::uint32_t k = 0; k < graph.outputs.size(); ++k) {
     const OperandRef stored = schedule.same_as[graph.outputs[k]];
@@ -190,7 +190,7 @@ void place_values(const Graph& graph, Schedule& schedule) {
       schedule.places[node] = schedule.places[home[node]];
     }
   }
-  place_temporaries(schedule, find_lifetimes(graph, schedule, home));
+  place_temporaries(schedule, find_lifetimes(graph, schedule, home), target.alignment);
   for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
     if (home[node] != node) schedule.places[node] = schedule.places[home[node]];
   }

@@ -10,6 +10,6 @@ namespace lento {
 void find_in_place(const Graph& graph, Schedule& schedule);
 
 /// Gives every stored value a place. Needs the steps in order, in_place and chains.
-void place_values(const Graph& graph, Schedule& schedule);
+void place_values(const Graph& graph, const Target& target, Schedule& schedule);
 
 }  // namespace lento

@@ -42,26 +42,24 @@ bool set_reductions_apart(const Graph& graph, const Group& group, std::vector<st
 
 /// Fuses until every group has a kernel: what has none is tried again with its reductions apart, then with them, or
 /// everything in it, alone.
-void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions options, Schedule& schedule) {
-  options.alone.resize(graph.nodes.size());
-  options.apart.resize(graph.nodes.size());
+void make_steps(const Graph& graph, const Target& target, const CompileOptions& options, Schedule& schedule) {
+  SetApart apart(graph);
   std::vector<Kernel>& kernels = schedule.kernels;
   while (true) {
-    Fusion fusion = fuse(graph, ability, options);
+    Fusion fusion = fuse(graph, target, options, apart);
     kernels.clear();
     std::unordered_multimap<std::uint64_t, std::uint32_t> known;
     std::vector<Step> steps;
     bool all = true;
     for (const Group& group : fusion.groups) {
       if (group.nodes.empty()) continue;
-      std::optional<BuiltKernel> built = build_kernel(graph, fusion, group);
+      std::optional<BuiltKernel> built = build_kernel(graph, target, fusion, group);
       if (!built) {
         all = false;
-        if (copy_picked(graph, fusion, group, options.alone)) continue;
-        if (set_reductions_apart(graph, group, options.apart)) continue;
+        if (copy_picked(graph, fusion, group, apart.calls)) continue;
+        if (set_reductions_apart(graph, group, apart.reductions)) continue;
         for (const std::uint32_t node : group.nodes) {
-          if (group.reduced.count == 0 || info(graph.nodes[node].op).family == Family::reduction)
-            options.alone[node] = 1;
+          if (group.reduced.count == 0 || info(graph.nodes[node].op).family == Family::reduction) apart.calls[node] = 1;
         }
         continue;
       }
@@ -83,7 +81,7 @@ void make_steps(const Graph& graph, const KernelAbility& ability, FusionOptions 
       if (fusion.roles[node] != NodeRole::call) continue;
       Step call;
       call.nodes.push_back(node);
-      if (takes_views(graph.nodes[node].op)) {
+      if (target.takes_views(graph.nodes[node].op)) {
         for (const OperandRef operand : graph.operands(graph.nodes[node])) {
           if (operand.kind() == OperandRef::Kind::scalar) {
             call.views.push_back({operand, {}, {}, {}});
@@ -169,13 +167,13 @@ std::vector<std::uint32_t> nodes_read(const Graph& graph, const Schedule& schedu
   return nodes;
 }
 
-Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options) {
+Schedule make_schedule(const Graph& graph, const Target& target, const CompileOptions& options) {
   Schedule schedule;
-  make_steps(graph, ability, options, schedule);
+  make_steps(graph, target, options, schedule);
   put_in_order(graph, schedule);
   find_in_place(graph, schedule);
-  schedule.chains = find_chains(schedule, options.tile_elements);
-  place_values(graph, schedule);
+  if (target.tile_elements != 0) schedule.chains = find_chains(schedule, target.tile_elements);
+  place_values(graph, target, schedule);
   return schedule;
 }
 

@@ -70,7 +70,7 @@ std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, cons
 /// The nodes among them.
 std::vector<std::uint32_t> nodes_read(const Graph& graph, const Schedule& schedule, const Step& step);
 
-Schedule make_schedule(const Graph& graph, const KernelAbility& ability, const FusionOptions& options);
+Schedule make_schedule(const Graph& graph, const Target& target, const CompileOptions& options);
 
 /// The steps in order, one a line; nodes are those of the trace (Graph::origin).
 std::string steps_text(const Schedule& schedule, const Graph& graph);

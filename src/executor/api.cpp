@@ -6,11 +6,11 @@
 
 #include "backend/backend.h"
 #include "backend/disk_cache.h"
-#include "backend/switches.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/timings.h"
 #include "executor/closures.h"
+#include "executor/compile_settings.h"
 #include "executor/evaluate.h"
 #include "executor/run.h"
 #include "executor/syncs.h"
@@ -270,9 +270,9 @@ Options options() {
           .sync = sync_mode(),
           .sync_wait = warns_of_waits(),
           .disk_cache = disk_cache().enabled(),
-          .fusion = switches()->fusion,
-          .tier = switches()->tier,
-          .force_fallback = fallback_text(*switches())};
+          .fusion = compile_options()->fusion,
+          .tier = compile_options()->tier,
+          .force_fallback = fallback_text(*compile_options())};
 }
 
 void set_options(const Options& options, std::source_location site) {
@@ -284,12 +284,12 @@ void set_options(const Options& options, std::source_location site) {
     fail<ValueError>("max_inflight_steps is {}; it must be at least 1", options.max_inflight_steps);
   }
   // What may throw comes first: all is set or nothing.
-  const Switches* const chosen = find_switches(options);
+  const CompileOptions* const chosen = find_compile_options(options);
   disk_cache().set_enabled(options.disk_cache.value_or(disk_cache().enabled_at_start()));
   set_max_pending_nodes(options.max_pending_nodes);
   set_max_inflight_steps(options.max_inflight_steps);
   set_sync_mode(options.sync, options.sync_wait);
-  set_switches(chosen);
+  set_compile_options(chosen);
 }
 
 OptionsScope::OptionsScope(const Options& changed, std::source_location site) : before_(options()) {

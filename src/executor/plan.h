@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "backend/switches.h"
+#include "executor/compile_settings.h"
 #include "ir/graph.h"
 
 #include <atomic>
@@ -16,12 +16,12 @@
 namespace lento {
 
 struct Plan {
-  Graph graph;               // the structure; sources and scalar values are those of the trace that compiled it
-  std::uint8_t device;       // where it runs
-  const Switches* switches;  // under which it was made
-  std::uint64_t hash;        // of the structure
-  std::uint64_t pattern;     // hash of what same_pattern compares
-  std::size_t bytes;         // what the cache counts
+  Graph graph;                    // the structure; sources and scalar values are those of the trace that compiled it
+  std::uint8_t device;            // where it runs
+  const CompileOptions* options;  // under which it was made
+  std::uint64_t hash;             // of the structure
+  std::uint64_t pattern;          // hash of what same_pattern compares
+  std::size_t bytes;              // what the cache counts
   double compile_seconds = 0;
   std::unique_ptr<Program> program;
   /// Set when a thread replays the plan without asking the cache; spares it once when the cache evicts.

@@ -9,6 +9,7 @@
 #include "executor/explain.h"
 #include "executor/warn.h"
 #include "executor/workers.h"
+#include "runtime/make_program.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,11 +41,11 @@ struct PlanCache::Compilation {
   CompletionRef done = Completion::make();
 };
 
-PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, const Switches* under, std::uint64_t hash) {
+PlanPtr PlanCache::find(const Graph& graph, std::uint8_t device, const CompileOptions* under, std::uint64_t hash) {
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const PlanPtr& plan = *it->second;
-    if (plan->device != device || plan->switches != under || !same_structure(plan->graph, graph)) continue;
+    if (plan->device != device || plan->options != under || !same_structure(plan->graph, graph)) continue;
     order_.splice(order_.begin(), order_, it->second);
     return plan;
   }
@@ -55,22 +56,22 @@ bool PlanCache::knows_pattern(const Plan& plan) const {
   const auto [first, last] = by_pattern_.equal_range(plan.pattern);
   return std::any_of(first, last, [&](const auto& entry) {
     const Plan& other = **entry.second;
-    return other.device == plan.device && other.switches == plan.switches && same_pattern(other.graph, plan.graph);
+    return other.device == plan.device && other.options == plan.options && same_pattern(other.graph, plan.graph);
   });
 }
 
 PlanCache::CompilationPtr PlanCache::find_compilation(const Graph& graph, std::uint8_t device,
-                                                      const Switches* under) const {
+                                                      const CompileOptions* under) const {
   for (const CompilationPtr& work : compiling_) {
     const Plan& plan = *work->plan;
-    if (plan.device == device && plan.switches == under && same_structure(plan.graph, graph)) return work;
+    if (plan.device == device && plan.options == under && same_structure(plan.graph, graph)) return work;
   }
   return nullptr;
 }
 
 PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   const std::uint64_t hash = structure_hash(graph, device);
-  const Switches* const under = switches();
+  const CompileOptions* const under = compile_options();
   CompilationPtr mine;
   CompilationPtr work;
   std::function<void()> task;  // made before the compile is announced, for that must not fail afterwards
@@ -114,13 +115,13 @@ PlanPtr PlanCache::find_or_compile(const Graph& graph, std::uint8_t device) {
   return work->plan;
 }
 
-PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t device, const Switches* under,
+PlanCache::CompilationPtr PlanCache::begin(const Graph& graph, std::uint8_t device, const CompileOptions* under,
                                            std::uint64_t hash) {
   auto work = std::make_shared<Compilation>();
   work->plan = std::make_shared<Plan>();
   work->plan->graph = graph;
   work->plan->device = device;
-  work->plan->switches = under;
+  work->plan->options = under;
   work->plan->hash = hash;
   work->plan->pattern = pattern_hash(graph, device);
   return work;
@@ -133,8 +134,7 @@ void PlanCache::compile(const CompilationPtr& work) {
   // and the line to the message; compile() must not.
   const CallContext caller = std::exchange(call_context(), CallContext{});
   try {
-    const CompileSwitches held(plan.switches);
-    plan.program = backend_of(plan.device).compile(plan.graph, plan.device);
+    plan.program = make_program(plan.graph, plan.device, *plan.options);
     plan.bytes = sizeof(Plan) + graph_bytes(plan.graph) + plan.program->bytes();
   } catch (const Error& error) {
     work->failure = Failure::make(error.kind(), error.what(), {});

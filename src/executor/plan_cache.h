@@ -56,17 +56,17 @@ class PlanCache {
   using CompilationPtr = std::shared_ptr<Compilation>;
 
   // These need the lock:
-  PlanPtr find(const Graph& graph, std::uint8_t device, const Switches* under, std::uint64_t hash);
+  PlanPtr find(const Graph& graph, std::uint8_t device, const CompileOptions* under, std::uint64_t hash);
   /// Whether a cached plan differs from this one by extents alone.
   bool knows_pattern(const Plan& plan) const;
-  CompilationPtr find_compilation(const Graph& graph, std::uint8_t device, const Switches* under) const;
+  CompilationPtr find_compilation(const Graph& graph, std::uint8_t device, const CompileOptions* under) const;
   void insert(PlanPtr plan);
   void evict_over_limit();
   void forget(Order::iterator entry);
   std::vector<PlanPtr> recent(std::size_t most) const;
 
   // These do not:
-  static CompilationPtr begin(const Graph& graph, std::uint8_t device, const Switches* under, std::uint64_t hash);
+  static CompilationPtr begin(const Graph& graph, std::uint8_t device, const CompileOptions* under, std::uint64_t hash);
   void compile(const CompilationPtr& work);
 
   mutable std::mutex mutex_;

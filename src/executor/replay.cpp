@@ -71,10 +71,10 @@ void Replay::forget_if_stale() {
 
 TapeImage* Replay::find(const Tape& tape) {
   forget_if_stale();
-  const Switches* const now = known_switches();
+  const CompileOptions* const now = known_compile_options();
   for (std::size_t tried = 0; tried < kImages; ++tried) {
     const std::size_t at = (next_ + tried) % kImages;
-    if (images_[at] == nullptr || images_[at]->plan->switches != now || !images_[at]->matches(tape)) continue;
+    if (images_[at] == nullptr || images_[at]->plan->options != now || !images_[at]->matches(tape)) continue;
     next_ = (at + 1) % kImages;
     return images_[at].get();
   }

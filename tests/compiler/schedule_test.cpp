@@ -1,6 +1,8 @@
 // Schedules: what shares memory with what.
 #include "compiler/schedule.h"
 
+#include "ir/op_contraction.gen.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,11 +10,12 @@
 namespace lento::testing {
 namespace {
 
-const KernelAbility kEverything{
+const Target kEverything{
     .computes = [](Op, DType, DType) { return true; },
     .casts = [](DType, DType) { return true; },
     .reduces = [](Op, DType) { return true; },
     .holds = [](DType) { return true; },
+    .takes_views = [](Op op) { return op == op::matrix_multiply; },
 };
 
 struct Scheduled {
@@ -20,10 +23,9 @@ struct Scheduled {
   Schedule schedule;
 
   explicit Scheduled(const std::string& text, bool fuse = true, std::int64_t tile = 2048) : graph(parse_graph(text)) {
-    FusionOptions options;
-    options.fuse = fuse;
-    options.tile_elements = tile;
-    schedule = make_schedule(graph, kEverything, options);
+    Target target = kEverything;
+    target.tile_elements = tile;
+    schedule = make_schedule(graph, target, {.fusion = fuse});
   }
   const Place& place(std::uint32_t node) const { return schedule.places[node]; }
   bool same_memory(std::uint32_t a, std::uint32_t b) const {

@@ -3,11 +3,11 @@
 #include <lento/error.h>
 #include <lento/threads.h>
 
-#include "backends/cpu/program.h"
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/interpreter.h"
 #include "base/dispatch.h"
 #include "base/format.h"
+#include "cpu/cpu_program.h"
 #include "cpu/random_kernel.h"
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
@@ -97,20 +97,14 @@ Agreement agreement_of(const Graph& graph, const Record& record) {
   return testing::differs_between_backends(record.op, dtype) ? Agreement::ulps : Agreement::bits;
 }
 
-FusionOptions unfused() {
-  FusionOptions options;
-  options.fuse = false;
-  return options;
-}
-
 /// Kernels of a few ops, in tiles of a few elements: what long chains of large tensors become.
 /// Picked rows of any length.
-FusionOptions in_tiles() {
-  FusionOptions options;
-  options.most_nodes = 2;
-  options.tile_elements = 3;
-  options.least_row = 1;
-  return options;
+Target in_tiles() {
+  Target target = cpu::cpu_driver().target();
+  target.most_nodes = 2;
+  target.tile_elements = 3;
+  target.least_row = 1;
+  return target;
 }
 
 /// Runs of one graph, compared with the first one of the device and with the reference backend's.
@@ -121,8 +115,8 @@ class Comparison {
         seed_(given.seed),
         inputs_(make_inputs(given.random, given.seed)),
         promised_(promised(graph_)),
-        separate_(graph_, 0, unfused()),
-        fused_(graph_, 0, FusionOptions{}) {}
+        separate_(cpu_program(graph_, kUnfused)),
+        fused_(cpu_program(graph_)) {}
 
   std::string run() {
     const std::vector<Outcome> alone = run(separate_, 1, false);
@@ -130,7 +124,7 @@ class Comparison {
     if (found.empty()) found = against("a second thread, or memory", run(fused_, 2, true), alone);
     // Compiling takes all the time, careful compiling most of it: not every case tries these.
     if (found.empty() && seed_ % 3 == 0) {
-      cpu::CpuProgram tiled(graph_, 0, in_tiles());
+      CompiledProgram tiled = cpu_program(graph_, {}, in_tiles());
       found = against("cutting into tiles", run(tiled, 1, false), alone);
     }
     if (found.empty() && seed_ % 4 == 0) {
@@ -185,8 +179,8 @@ class Comparison {
   std::uint64_t seed_;
   InputBytes inputs_;
   std::vector<std::uint8_t> promised_;
-  cpu::CpuProgram separate_;
-  cpu::CpuProgram fused_;
+  CompiledProgram separate_;
+  CompiledProgram fused_;
 };
 
 }  // namespace

@@ -27,27 +27,28 @@ struct Prepared {
     code->ensure_compiled();
     arguments = call.arguments(memory, addresses);
   }
+
+  KernelLaunch launch(double cost) const {
+    return {.binary = code.get(), .kernel = &call.kernel, .arguments = arguments, .sizes = call.sizes, .cost = cost};
+  }
 };
 
 constexpr double kThreeMilliseconds = 3e6 / cpu::kNanosecondsPerInstruction;
 
 TEST(Launch, LongRunsCountAsManyUses) {
   const Prepared once, often;
-  cpu::launch(once.call.kernel, *once.code, once.arguments, once.call.sizes, 1);
+  cpu::launch(once.launch(1));
   EXPECT_EQ(once.code->uses(), 1U);
-  cpu::launch(often.call.kernel, *often.code, often.arguments, often.call.sizes, kThreeMilliseconds);
+  cpu::launch(often.launch(kThreeMilliseconds));
   EXPECT_GT(often.code->uses(), 20U);
 }
 
 TEST(Launch, LongRunsOfAChainDoTooForEachKernelInIt) {
   const Prepared first, second;
-  std::vector<cpu::ChainLink> links;
-  for (const Prepared* each : {&first, &second}) {
-    links.push_back({each->code.get(), each->arguments, each->addresses.size(), 0});
-  }
+  const KernelLaunch launches[] = {first.launch(kThreeMilliseconds), second.launch(kThreeMilliseconds)};
   Chain chain;
   chain.tile = 2048;
-  cpu::launch_chain(links, {}, chain, first.call.sizes.back(), 2 * kThreeMilliseconds);
+  cpu::launch_chain(launches, {}, chain);
   EXPECT_GT(first.code->uses(), 20U);
   EXPECT_EQ(second.code->uses(), first.code->uses());
 }

@@ -64,7 +64,7 @@ std::vector<T> matrices(std::int64_t count, std::int64_t rows, std::int64_t colu
 struct Call {
   std::vector<Meta> operands;
   std::vector<Meta> results;
-  std::unique_ptr<const LibraryStep> step;
+  std::unique_ptr<const PreparedCall> step;
 
   Call(const Case& c, DType dtype, const Ints& batch) {
     const auto shape = [&](std::int64_t rows, std::int64_t columns) {
@@ -77,7 +77,7 @@ struct Call {
     if (c.right != 0) operands.push_back({dtype, shape(c.rows, c.right)});
     results.resize(info(c.op).result_count);
     infer_node(c.op, operands, c.attrs, results);
-    step = make_linalg_step(c.op, c.attrs, operands);
+    step = make_linalg_call(c.op, c.attrs, operands);
   }
 
   /// The bytes of every result; those in `left_out` are not asked for.

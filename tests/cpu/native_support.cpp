@@ -2,8 +2,8 @@
 
 #include <lento/threads.h>
 
-#include "backends/cpu/program.h"
 #include "backends/reference/interpreter.h"
+#include "cpu/cpu_program.h"
 #include "ir/graph_maker.h"
 #include "ir/op.h"
 #include "ir/run_graph.h"
@@ -84,7 +84,7 @@ Bytes random_indices(const Meta& meta, std::int64_t low, std::int64_t high, std:
 void expect_like_reference(const Graph& graph, const std::vector<Bytes>& inputs) {
   reference::Interpreter reference(graph, 0);
   const std::vector<Outcome> expected = run_graph(reference, graph, inputs);
-  cpu::CpuProgram program(graph, 0);
+  CompiledProgram program = cpu_program(graph);
   const int before = get_num_threads();
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);

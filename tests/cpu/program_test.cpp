@@ -1,17 +1,20 @@
 // Programs of the CPU backend: each primitive is the reference backend's, to rounding; and a graph that was simplified
 // keeps its bits, its lines and the number of its kernels.
-#include "backends/cpu/program.h"
+#include "cpu/cpu_program.h"
 
 #include "backends/reference/interpreter.h"
+#include "base/counters.h"
 #include "compiler/rule_patterns.h"
 #include "ir/op_contraction.gen.h"
 #include "ir/op_linalg.gen.h"
+#include "ir/op_scan.gen.h"
 #include "ir/random_graph.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 
 #include <lento/error.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,12 +24,6 @@
 
 namespace lento::test {
 namespace {
-
-FusionOptions unfused() {
-  FusionOptions options;
-  options.fuse = false;
-  return options;
-}
 
 bool is_convolution(Op op) {
   return op == op::convolution || op == op::convolution_input_grad || op == op::convolution_weight_grad;
@@ -57,7 +54,7 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
       ASSERT_TRUE(builder.add(op));
       const RandomGraph random = builder.finish();
       const InputBytes inputs = make_inputs(random, seed);
-      cpu::CpuProgram program(random.graph, 0);
+      CompiledProgram program = cpu_program(random.graph);
       reference::Interpreter reference(random.graph, 0);
       const std::vector<Outcome> actual = run_graph(program, random.graph, inputs);
       const std::vector<Outcome> expected = run_graph(reference, random.graph, inputs);
@@ -99,14 +96,26 @@ TEST(CpuPrograms, SimplificationKeepsTheBits) {
       } catch (const Error&) {
         continue;  // not defined in this dtype
       }
-      cpu::CpuProgram simplified(maker.graph, 0, FusionOptions{});
-      cpu::CpuProgram traced(maker.graph, 0, unfused());
+      CompiledProgram simplified = cpu_program(maker.graph);
+      CompiledProgram traced = cpu_program(maker.graph, kUnfused);
       const InputBytes inputs = special_inputs(maker.graph);
       EXPECT_TRUE(run_graph(simplified, maker.graph, inputs) == run_graph(traced, maker.graph, inputs))
           << pattern.rule << "\n"
           << to_string(maker.graph) << simplified.text() << traced.text();
     }
   }
+}
+
+TEST(CpuPrograms, OpsThatAreToFallBackDoSoWhateverThreadPreparesThem) {
+  std::string nodes;
+  for (int i = 0; i < 16; ++i) nodes += fmt::format("  %{} = scan_sum(%in0, axis={}) : float32(3, 4)\n", i, i % 2);
+  const Graph graph = parse_graph("graph(%in0: float32(3, 4)) {\n" + nodes + "  return %0, %1\n}");
+  CompileOptions options = kUnfused;  // what is computed twice stays
+  options.fallback.set(static_cast<std::size_t>(op::scan_sum));
+  CompiledProgram program = cpu_program(graph, options);
+  const std::uint64_t before = counter_value("fallback.scan_sum");
+  (void)run_graph(program, graph, {std::vector<std::byte>(48)});
+  EXPECT_EQ(counter_value("fallback.scan_sum") - before, 16U);
 }
 
 TEST(CpuPrograms, AFailureNamesTheLineOfTheTraceThatRuns) {
@@ -119,7 +128,7 @@ TEST(CpuPrograms, AFailureNamesTheLineOfTheTraceThatRuns) {
   return %4
 }
 )");
-  cpu::CpuProgram program(graph, 0, FusionOptions{});
+  CompiledProgram program = cpu_program(graph);
   InputBytes inputs{std::vector<std::byte>(16), std::vector<std::byte>(16)};
   Scalar(7).write(DType::int64, inputs[1].data());
   graph.sources[3] = Source::from_text("later.py", 40);  // a trace of the same structure from other lines
@@ -138,8 +147,8 @@ TEST(CpuPrograms, NormalisationWithNewAxesIsOneKernel) {
   return %4
 }
 )");
-  EXPECT_EQ(cpu::CpuProgram(graph, 0, FusionOptions{}).kernels(), 1U);
-  EXPECT_GT(cpu::CpuProgram(graph, 0, unfused()).kernels(), 1U);
+  EXPECT_EQ(cpu_program(graph).kernels(), 1U);
+  EXPECT_GT(cpu_program(graph, kUnfused).kernels(), 1U);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 //
 // LENTO_TEST_GRAPHS names a file of graphs, one text after the other; tests/python/test_kernels.py runs the graphs of
 // all samples of the catalogue through it.
-#include "backends/cpu/code/kernel_cache.h"
+#include "backends/cpu/driver.h"
 #include "backends/reference/interpreter.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"
@@ -39,9 +39,9 @@ class KernelChecker {
 
   /// All kernels of a graph.
   void check(const Graph& graph, const InputBytes& inputs) {
-    FusionOptions options;
-    options.least_row = 1;
-    const Schedule schedule = make_schedule(graph, cpu::kernel_ability(), options);
+    Target target = cpu::cpu_driver().target();
+    target.least_row = 1;
+    const Schedule schedule = make_schedule(graph, target, {});
     Graph all = graph;
     all.outputs.clear();
     for (std::uint32_t i = 0; i < all.nodes.size(); ++i) all.outputs.push_back(i);

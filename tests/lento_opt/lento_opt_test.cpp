@@ -1,6 +1,6 @@
 // What lento-opt shows of each stage.
 #include "backends/cpu/code/jit.h"
-#include "backends/cpu/program.h"
+#include "cpu/cpu_program.h"
 #include "ir/graph.h"
 #include "lento_opt/call.h"
 
@@ -160,12 +160,12 @@ TEST(LentoOpt, SoftmaxIsOneKernelOverRows) {
   EXPECT_NE(text.find("kernel row dims=2"), std::string::npos) << text;
 }
 
-TEST(LentoOpt, AProductIsALibraryStepAndItsBiasAKernelBroadcast) {
+TEST(LentoOpt, AProductIsAPreparedCallAndItsBiasAKernelBroadcast) {
   EXPECT_EQ(shown({"--only=schedule"}, kLinear), R"(### schedule
 # 2 steps, 1 kernels, 0 bytes of temporaries, 128 of outputs
 call matrix_multiply for %0
 run kernel 0 over (8, 4) for %1
-# step 0: matrix_multiply, a library step
+# step 0: matrix_multiply, a prepared call
   reads %in0 by (16, 1)
   reads %in1 by (4, 1)
   writes %0
@@ -195,7 +195,7 @@ TEST(LentoOpt, LongChainsRunInTilesOfTheGivenLength) {
 // The driver goes through the stages by itself: they must be those of the device.
 TEST(LentoOpt, ShowsTheScheduleThatTheDeviceMakes) {
   for (const char* graph : {kChain, kSoftmax, kLinear}) {
-    const std::string program = cpu::CpuProgram(parse_graph(graph), 0).text();
+    const std::string program = test::cpu_program(parse_graph(graph)).text();
     const std::string schedule = shown({"--only=schedule"}, graph);
     const std::string kernels = shown({"--only=kernels"}, graph);
     const std::size_t steps = program.find("# kernel 0");
@@ -203,7 +203,7 @@ TEST(LentoOpt, ShowsTheScheduleThatTheDeviceMakes) {
     EXPECT_EQ(kernels, "### kernels\n" + program.substr(steps));
   }
   // Of a graph that is simplified, a program's steps have the names of the trace, and its kernels none.
-  const std::string program = cpu::CpuProgram(parse_graph(kWasteful), 0).text();
+  const std::string program = test::cpu_program(parse_graph(kWasteful)).text();
   EXPECT_EQ(shown({"--only=kernels"}, kWasteful), "### kernels\n" + program.substr(program.find("# kernel 0")));
 }
 

@@ -18,7 +18,7 @@ namespace {
 std::vector<Outcome> run(const Graph& graph, const InputBytes& inputs, bool donate) {
   RunOptions options;
   options.donate = donate;
-  return run_graph(*backend_of(0).compile(graph, 0), graph, inputs, options);
+  return run_graph(*backend_of(0).own_program(graph, 0), graph, inputs, options);
 }
 
 void expect_same_bits(const RandomGraph& random, std::uint64_t seed) {

@@ -1,16 +1,16 @@
-// lento-opt: the stages of the CPU device's compiler, one after the other, as CpuProgram goes through them.
+// lento-opt: the stages of the CPU device's compiler, one after the other, as CompiledProgram goes through them.
 #include "lento_opt.h"
 
 #include <lento/error.h>
 #include <lento/eval.h>
 
-#include "backend/switches.h"
 #include "backends/cpu/code/jit.h"
-#include "backends/cpu/code/kernel_cache.h"
+#include "backends/cpu/driver.h"
 #include "base/format.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"
+#include "executor/compile_settings.h"
 #include "ir/graph.h"
 #include "print_plan.h"
 #include "settings.h"
@@ -51,12 +51,13 @@ std::string read_all(const std::string& file, std::istream& input) {
 
 class Stages final : SimplifyObserver {
  public:
-  Stages(const Settings& settings, std::ostream& output) : settings_(settings), output_(output) {}
+  Stages(const Settings& settings, const CompileOptions& options, std::ostream& output)
+      : settings_(settings), options_(options), output_(output) {}
 
   void run(Graph graph) {
     show(Stage::parse, to_string(graph));
     if (settings_.last < Stage::rules) return;
-    if (settings_.simplify && switches()->fusion) {
+    if (settings_.simplify && options_.fusion) {
       simplify(graph, this);
       // From here on names are those of the graph that was shown last.
       graph.origins.clear();
@@ -65,11 +66,11 @@ class Stages final : SimplifyObserver {
       show(Stage::dead_code, "# not run\n");
     }
     if (settings_.last < Stage::schedule) return;
-    FusionOptions options = cpu::fusion_options();
-    if (settings_.tile_elements) options.tile_elements = *settings_.tile_elements;
-    const Schedule schedule = make_schedule(graph, cpu::kernel_ability(), options);
+    Target target = cpu::cpu_driver().target();
+    if (settings_.tile_elements) target.tile_elements = *settings_.tile_elements;
+    const Schedule schedule = make_schedule(graph, target, options_);
     if (settings_.shows(Stage::schedule)) {
-      show(Stage::schedule, steps_text(schedule, graph) + operands_text(schedule, graph));
+      show(Stage::schedule, steps_text(schedule, graph) + operands_text(schedule, graph, options_));
     }
     show(Stage::kernels, kernels_text(schedule));
     show(Stage::memory, memory_text(schedule, graph));
@@ -119,19 +120,20 @@ class Stages final : SimplifyObserver {
   }
 
   const Settings& settings_;
+  const CompileOptions& options_;
   std::ostream& output_;
   std::string log_;        // of the rules
   std::size_t nodes_ = 0;  // after the rules
   bool first_ = true;
 };
 
-/// The switches under which the graph is compiled: the environment's, and over them the command line's.
-const Switches* switches_of(const Settings& settings) {
+/// The options under which the graph is compiled: the environment's, and over them the command line's.
+const CompileOptions* options_of(const Settings& settings) {
   Options options;
   options.fusion = settings.fusion;
   options.force_fallback = settings.force_fallback;
   try {
-    return find_switches(options);
+    return find_compile_options(options);
   } catch (const ValueError& e) {
     throw UsageError(e.what());
   }
@@ -147,10 +149,10 @@ int run(std::span<const std::string> arguments, std::istream& input, std::ostrea
       output << help_text();
       return 0;
     }
-    const CompileSwitches held(switches_of(settings));
+    const CompileOptions* const compile_options = options_of(settings);
     where = settings.file == "-" ? "standard input" : settings.file;
     Graph graph = parse_graph(read_all(settings.file, input));
-    Stages(settings, output).run(std::move(graph));
+    Stages(settings, *compile_options, output).run(std::move(graph));
     if (!output.flush()) throw StreamError("the output cannot be written");
     return 0;
   } catch (const UsageError& e) {

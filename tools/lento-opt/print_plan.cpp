@@ -1,6 +1,6 @@
 #include "print_plan.h"
 
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 #include "base/format.h"
 #include "ir/op.h"
 #include "ir/print.h"
@@ -104,7 +104,7 @@ std::string place_text(const Place& place) {
 
 }  // namespace
 
-std::string operands_text(const Schedule& schedule, const Graph& graph) {
+std::string operands_text(const Schedule& schedule, const Graph& graph, const CompileOptions& options) {
   std::string text;
   for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
@@ -112,9 +112,10 @@ std::string operands_text(const Schedule& schedule, const Graph& graph) {
       text += fmt::format("# step {}: kernel {}\n", s, step.kernel);
       text += kernel_operands(step, schedule.kernels[step.kernel]);
     } else {
-      const bool own = cpu::make_library_step(graph, step) != nullptr;
+      const bool own =
+          !options.falls_back(graph.nodes[step.nodes[0]].op) && cpu::make_prepared_call(graph, step) != nullptr;
       text += fmt::format("# step {}: {}, {}\n", s, info(graph.nodes[step.nodes[0]].op).name,
-                          own ? "a library step" : "left to the reference backend");
+                          own ? "a prepared call" : "left to the reference backend");
       text += call_operands(schedule, graph, step);
     }
   }

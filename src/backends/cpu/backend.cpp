@@ -1,8 +1,8 @@
-// The CPU backend: the host's memory from an arena, programs of generated kernels and library calls.
+// The CPU backend: one device, whose driver is driver.h.
 #include "backend/backend.h"
 #include "backends/cpu/arena.h"
+#include "backends/cpu/driver.h"
 #include "backends/cpu/libraries/prepared_weights.h"
-#include "backends/cpu/program.h"
 
 #include <cstring>
 
@@ -21,9 +21,7 @@ class CpuBackend final : public Backend {
   }
   bool in_host_memory() const override { return true; }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
-  std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
-    return std::make_unique<CpuProgram>(std::move(graph), device);
-  }
+  Driver* driver(std::uint8_t) override { return &cpu_driver(); }
 };
 
 struct Registration {

@@ -37,16 +37,20 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value - 1) / multiple * multiple + multiple;
 }
 
-class Launch {
+/// One launch, cut into parts.
+class Parts {
  public:
-  Launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
-         std::span<const std::int64_t> sizes, double cost)
-      : kernel_(kernel), code_(code), arguments_(arguments), sizes_(sizes), cost_(cost) {
-    const std::size_t inside = kernel.form == LoopForm::column ? 2 : 1;
-    outer_ = std::accumulate(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(inside), std::int64_t{1},
+  explicit Parts(const KernelLaunch& launch)
+      : kernel_(*launch.kernel),
+        code_(code_of(launch)),
+        arguments_(launch.arguments),
+        sizes_(launch.sizes),
+        cost_(launch.cost) {
+    const std::size_t inside = kernel_.form == LoopForm::column ? 2 : 1;
+    outer_ = std::accumulate(sizes_.begin(), sizes_.end() - static_cast<std::ptrdiff_t>(inside), std::int64_t{1},
                              std::multiplies<>());
-    reduced_ = sizes[sizes.size() - inside];
-    inner_ = sizes.back();
+    reduced_ = sizes_[sizes_.size() - inside];
+    inner_ = sizes_.back();
   }
 
   void run() {
@@ -151,9 +155,6 @@ void note_work(CachedKernel& code, double cost) {
   code.note_use(1 + static_cast<std::uint32_t>(std::min(cost / kCostOfUse, 1000.0)));
 }
 
-void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
-            std::span<const std::int64_t> sizes, double cost) {
-  Launch(kernel, code, arguments, sizes, cost).run();
-}
+void launch(const KernelLaunch& launch) { Parts(launch).run(); }
 
 }  // namespace lento::cpu

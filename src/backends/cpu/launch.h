@@ -1,11 +1,8 @@
 // launch: runs a kernel over its whole iteration space, cut into parts for the threads.
 #pragma once
 
+#include "backend/driver.h"
 #include "backends/cpu/code/kernel_cache.h"
-#include "compiler/kernel.h"
-
-#include <cstdint>
-#include <span>
 
 namespace lento::cpu {
 
@@ -14,12 +11,12 @@ inline constexpr double kNanosecondsPerInstruction = 0.06;
 /// What is worth handing to another thread, in elements times instructions: some 10 µs.
 inline constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 
+/// The code of a launch on this device.
+inline CachedKernel& code_of(const KernelLaunch& launch) { return static_cast<CachedKernel&>(*launch.binary); }
 /// Notes a use of code for this much work: a kernel that runs for 3 ms is worth better code at once.
 void note_work(CachedKernel& code, double cost);
 
-/// Does every point. `sizes` are those of the arguments, `cost` is elements times instructions. Counts as a use of the
-/// code.
-void launch(const Kernel& kernel, CachedKernel& code, const KernelArguments& arguments,
-            std::span<const std::int64_t> sizes, double cost);
+/// Does every point. Counts as a use of the code.
+void launch(const KernelLaunch& launch);
 
 }  // namespace lento::cpu

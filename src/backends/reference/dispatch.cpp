@@ -6,13 +6,6 @@
 
 namespace lento::reference {
 
-KernelContext::KernelContext(Op op) : saved_(call_context()) {
-  CallContext& context = call_context();
-  context = {};
-  context.op = info(op).name;
-  context.depth = 1;
-}
-
 std::vector<Array> arrays_of(std::span<const Argument> arguments) {
   std::vector<Array> arrays;
   arrays.reserve(arguments.size());
@@ -25,6 +18,22 @@ std::vector<Scalar> numbers_of(std::span<const Argument> arguments) {
   numbers.reserve(arguments.size());
   for (const Argument& argument : arguments) numbers.push_back(argument.number());
   return numbers;
+}
+
+void run_node(const NodeCall& call) {
+  std::vector<Argument> arguments;
+  arguments.reserve(call.operands.size());
+  for (const NodeCall::Tensor& operand : call.operands) {
+    if (operand.number != nullptr) {
+      arguments.emplace_back(operand.number->value, operand.number->dtype);
+    } else {
+      arguments.emplace_back(Array(operand.data, operand.dtype, *operand.shape));
+    }
+  }
+  std::vector<Array> results;
+  results.reserve(call.results.size());
+  for (const NodeCall::Tensor& result : call.results) results.emplace_back(result.data, result.dtype, *result.shape);
+  run(call.op, results, arguments, call.attrs);
 }
 
 void run_elementwise_op(Op op, const Array& out, std::span<const Argument> arguments) {

@@ -1,9 +1,9 @@
 // How the interpreter hands operands to kernels. The switch over the ops is generated (reference/kernels.gen.cpp).
 #pragma once
 
+#include "backend/node_call.h"
 #include "backends/reference/array.h"
 #include "backends/reference/elementwise.h"
-#include "base/source.h"
 #include "ir/attrs.h"
 #include "ir/op_number.h"
 
@@ -30,24 +30,15 @@ class Argument {
   DType dtype_;
 };
 
-/// While one lives, messages start with this op; the line is added when somebody reads the failure.
-class KernelContext {
- public:
-  explicit KernelContext(Op op);
-  ~KernelContext() { call_context() = saved_; }
-  KernelContext(const KernelContext&) = delete;
-  KernelContext& operator=(const KernelContext&) = delete;
-
- private:
-  CallContext saved_;
-};
-
 std::vector<Array> arrays_of(std::span<const Argument> arguments);
 std::vector<Scalar> numbers_of(std::span<const Argument> arguments);
 
 /// Computes the results of one record. Throws when the data does not fit, such as an index out of range, and for an op
 /// that the catalogue does not have.
 void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);
+
+/// The same for what a node reads and writes.
+void run_node(const NodeCall& call);
 
 /// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that dtype.
 ElementwiseLoop find_elementwise(Op op, DType compute);

@@ -1,16 +1,13 @@
 #include "backends/reference/interpreter.h"
 
-#include "backends/reference/array.h"
+#include "backend/node_call.h"
 #include "backends/reference/dispatch.h"
 #include "base/counters.h"
 #include "base/fail.h"
-#include "ir/infer.h"
 #include "ir/op.h"
 #include "ir/op_number.h"
-#include "ir/shape_limit.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 namespace lento::reference {
@@ -20,9 +17,6 @@ namespace {
 constexpr std::uint32_t kNever = ~0U;
 const CounterId kDonation = counter_id("donation");
 
-std::size_t bytes_of(const Meta& meta) {
-  return static_cast<std::size_t>(element_count(meta.shape)) * size_of(meta.dtype);
-}
 /// The value of a node while it is needed: a buffer, or the reason there is none.
 struct Outcome {
   BufferRef buffer;
@@ -52,16 +46,6 @@ Interpreter::Interpreter(Graph graph, std::uint8_t device)
   plan_peak();
 }
 
-std::vector<Meta> Interpreter::all_results(const Record& record) const {
-  std::vector<Meta> operands;
-  for (const OperandRef operand : graph_.operands(record)) {
-    if (operand.kind() != OperandRef::Kind::scalar) operands.push_back(graph_.meta_of(operand));
-  }
-  std::vector<Meta> results(info(record.op).result_count);
-  infer_node(record.op, operands, record.attrs, results);
-  return results;
-}
-
 /// Follows what a run does with memory, with nothing donated.
 void Interpreter::plan_peak() {
   std::size_t live = 0;
@@ -74,7 +58,7 @@ void Interpreter::plan_peak() {
       std::size_t all = wanted;
       if (graph_.result_count(node) < info(record.op).result_count) {
         all = 0;
-        for (const Meta& meta : all_results(record)) all += bytes_of(meta);
+        for (const Meta& meta : declared_results(graph_, record)) all += byte_size(meta);
       }
       planned_peak_ = std::max(planned_peak_, live + all);
       live += wanted;
@@ -120,14 +104,10 @@ struct Interpreter::Run {
   }
 
   /// From the device's own backend, which may be one that wraps this one.
-  BufferRef allocate(const Meta& meta) const {
-    const std::size_t bytes = size_of(meta.dtype) * static_cast<std::size_t>(counted(meta.shape));
-    return backend_of(program.device_).allocate(bytes, program.device_);
-  }
-  BufferRef allocate(const Record& record) const { return allocate(Meta{record.dtype, shape_of(record.shape)}); }
+  BufferRef allocate(std::size_t bytes) const { return backend_of(program.device_).allocate(bytes, program.device_); }
 
-  /// The operand's own buffer when this node is its last reader and nobody else holds it; else a copy.
-  BufferRef take_or_copy(std::uint32_t node, const Record& record, OperandRef operand) {
+  /// The operand's own buffer when this node is its last reader and nobody else holds it; else a new one.
+  BufferRef take_or_allocate(std::uint32_t node, const Record& record, OperandRef operand) {
     const std::uint32_t index = operand.index();
     const bool read_twice = std::ranges::count_if(graph.operands(record), [&](OperandRef other) {
                               return other.kind() != OperandRef::Kind::scalar && buffer_of(other) == buffer_of(operand);
@@ -142,19 +122,17 @@ struct Interpreter::Run {
       count(kDonation);
       return arguments.inputs[index]->buffer;
     }
-    BufferRef copy = allocate(record);
-    std::memcpy(copy->data(), buffer_of(operand)->data(), copy->size());
-    return copy;
+    return allocate(byte_size(record));
   }
 
   void run_node(std::uint32_t node) {
     const Record& record = graph.nodes[node];
     const std::uint32_t result_count = graph.result_count(node);
-    const KernelContext context(record.op);
+    const NodeContext context(record.op);
     FailureRef failure = failed_operand(record);
     if (!failure) {
       try {
-        compute(node, record, result_count);
+        compute(node, record);
       } catch (const Error& error) {
         failure = Failure::make(error.kind(), error.what(), arguments.sources[node]);
       } catch (const std::bad_alloc&) {
@@ -166,47 +144,24 @@ struct Interpreter::Run {
     }
   }
 
-  void compute(std::uint32_t node, const Record& record, std::uint32_t result_count) {
-    const std::span<const OperandRef> operands = graph.operands(record);
-    const std::size_t declared = info(record.op).result_count;
-    std::vector<BufferRef> buffers(declared);
-    std::vector<Array> outs;
-    const std::vector<Meta> unused = result_count < declared ? program.all_results(record) : std::vector<Meta>{};
-    std::vector<Argument> inputs;
-    inputs.reserve(operands.size());
-    for (const OperandRef operand : operands) {
-      if (operand.kind() == OperandRef::Kind::scalar) {
-        const ScalarArgument& scalar = arguments.scalars[operand.index()];
-        inputs.emplace_back(scalar.value, scalar.dtype);
-        continue;
-      }
-      const bool is_node = operand.kind() == OperandRef::Kind::record;
-      const DType dtype = is_node ? graph.nodes[operand.index()].dtype : graph.inputs[operand.index()].dtype;
-      const ShapeId shape = is_node ? graph.nodes[operand.index()].shape : graph.inputs[operand.index()].shape;
-      inputs.emplace_back(Array(buffer_of(operand)->data(), dtype, shape_of(shape)));
-    }
-    std::vector<const Record*> of_result(declared, nullptr);
-    of_result[0] = &record;
-    for (std::uint32_t r = 1; r < result_count; ++r) {
-      const Record& further = graph.nodes[node + r];
-      of_result[further.result_index] = &further;
-    }
-    for (std::size_t r = 0; r < declared; ++r) {
-      if (of_result[r] != nullptr) {
-        buffers[r] = r == 0 && updates_first_operand(record.op) ? take_or_copy(node, record, operands[0])
-                                                                : allocate(*of_result[r]);
-        outs.emplace_back(buffers[r]->data(), of_result[r]->dtype, shape_of(of_result[r]->shape));
-      } else {
-        // A result nobody asked for is computed all the same, into memory of its own.
-        buffers[r] = allocate(unused[r]);
-        outs.emplace_back(buffers[r]->data(), unused[r].dtype, unused[r].shape);
-      }
-    }
-    reference::run(record.op, outs, inputs, record.attrs);
-    values[node].buffer = buffers[0];
-    for (std::uint32_t r = 1; r < result_count; ++r) {
-      values[node + r].buffer = buffers[graph.nodes[node + r].result_index];
-    }
+  void compute(std::uint32_t node, const Record& record) {
+    std::vector<BufferRef> results(graph.result_count(node));
+    std::vector<BufferRef> unused;
+    const auto input = [&](OperandRef operand) { return buffer_of(operand)->data(); };
+    const auto result = [&](std::uint32_t wanted) {
+      BufferRef& buffer = results[wanted - node];
+      buffer = wanted == node && updates_first_operand(record.op)
+                   ? take_or_allocate(node, record, graph.operands(record)[0])
+                   : allocate(byte_size(graph.nodes[wanted]));
+      return buffer->data();
+    };
+    const auto scratch = [&](std::size_t bytes) {
+      unused.push_back(allocate(bytes));
+      return unused.back()->data();
+    };
+    call_node(graph, node, arguments.scalars, input, result, scratch,
+              [](const NodeCall& call) { reference::run_node(call); });
+    for (std::uint32_t r = 0; r < results.size(); ++r) values[node + r].buffer = std::move(results[r]);
   }
 
   void release_after(std::uint32_t node) {

@@ -23,8 +23,6 @@ class Interpreter final : public Program {
  private:
   struct Run;
 
-  /// All results the op has, also those that no record stands for.
-  std::vector<Meta> all_results(const Record& record) const;
   void plan_peak();
 
   Graph graph_;

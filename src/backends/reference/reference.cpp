@@ -18,7 +18,7 @@ class ReferenceBackend final : public Backend {
   }
   bool in_host_memory() const override { return true; }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
-  std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
+  std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device) override {
     return std::make_unique<Interpreter>(std::move(graph), device);
   }
 };

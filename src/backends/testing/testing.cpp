@@ -27,7 +27,7 @@ class NullBackend final : public Backend {
   BufferRef allocate(std::size_t bytes, std::uint8_t device) override { return allocate_host(bytes, device); }
   void copy_from_host(Buffer&, const void*, std::size_t) override {}
   const void* host_pointer(const Buffer&) override { fail<BackendError>("the null backend computes nothing to read"); }
-  std::unique_ptr<Program> compile(Graph, std::uint8_t) override { return std::make_unique<NullProgram>(); }
+  std::unique_ptr<Program> own_program(Graph, std::uint8_t) override { return std::make_unique<NullProgram>(); }
 };
 
 // --- what runs on the reference backend, with something in between ---
@@ -124,9 +124,9 @@ class GuardedBackend final : public Backend {
   }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
   bool in_host_memory() const override { return true; }
-  std::unique_ptr<Program> compile(Graph graph, std::uint8_t device) override {
+  std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device) override {
     hooks_.before_compile();
-    return std::make_unique<GuardedProgram>(reference().compile(std::move(graph), device), hooks_);
+    return std::make_unique<GuardedProgram>(reference().own_program(std::move(graph), device), hooks_);
   }
 
  private:

@@ -1,12 +1,10 @@
 #include "backends/cpu/code/kernel_cache.h"
 
 #include "backend/background.h"
-#include "backend/switches.h"
 #include "backends/cpu/code/kernel_files.h"
 #include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fork.h"
-#include "ir/op_cast.gen.h"
 
 #include <algorithm>
 #include <exception>
@@ -105,10 +103,9 @@ void CachedKernel::improve() {
   });
 }
 
-std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled) {
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, CodeTier tier, std::size_t& compiled) {
   std::vector<KernelRef> found;
   found.reserve(kernels.size());
-  const CodeTier tier = switches()->tier;
   for (const Kernel& kernel : kernels) found.push_back(cache().find_or_add(kernel, tier));
   std::atomic<std::size_t> missing = 0;
   parallel_for(static_cast<std::int64_t>(found.size()), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -116,22 +113,6 @@ std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::siz
   });
   compiled = missing;
   return found;
-}
-
-const KernelAbility& kernel_ability() {
-  static const KernelAbility ability{
-      .computes = [](Op op, DType compute, DType) { return !switches()->falls_back(op) && supports(op, compute); },
-      .casts = [](DType, DType) { return !switches()->falls_back(op::astype); },
-      .reduces = [](Op op, DType dtype) { return !switches()->falls_back(op) && supports(op, dtype); },
-      .holds = [](DType) { return true; },
-  };
-  return ability;
-}
-
-FusionOptions fusion_options() {
-  FusionOptions options;
-  options.fuse = switches()->fusion;
-  return options;
 }
 
 }  // namespace lento::cpu

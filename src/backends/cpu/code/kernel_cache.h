@@ -4,8 +4,8 @@
 
 #include <lento/eval.h>
 
+#include "backend/driver.h"
 #include "backends/cpu/code/jit.h"
-#include "compiler/fuse.h"
 #include "compiler/kernel.h"
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace lento::cpu {
 
-class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
+class CachedKernel final : public KernelBinary, public std::enable_shared_from_this<CachedKernel> {
  public:
   CachedKernel(Kernel kernel, CodeTier tier) : kernel_(std::move(kernel)), tier_(tier) {}
 
@@ -35,7 +35,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   /// Uses that were noted, until there were many.
   std::uint32_t uses() const { return uses_.load(std::memory_order_relaxed); }
   /// Of all code it has. It must have been compiled.
-  std::size_t code_bytes() const {
+  std::size_t code_bytes() const override {
     const KernelCode* current = current_.load(std::memory_order_acquire);
     return current->code_bytes() + (current == first_.get() ? 0 : first_->code_bytes());
   }
@@ -44,7 +44,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
   /// tries again.
   bool ensure_compiled();
   /// Compiles the better code and swaps it in; once.
-  void improve();
+  void improve() override;
 
  private:
   static constexpr std::uint32_t kOften = 32;
@@ -62,12 +62,7 @@ class CachedKernel : public std::enable_shared_from_this<CachedKernel> {
 using KernelRef = std::shared_ptr<CachedKernel>;
 
 /// The compiled code of these kernels; what is missing is loaded or compiled on all threads. Counts kernel.compile and
-/// kernel.hit. `compiled` becomes how many were missing. Which tiers of code they may have the switches of this compile
-/// say; kernels that differ in that share nothing.
-std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, std::size_t& compiled);
-
-/// What goes into kernels, and whether ops are fused at all, under the switches of this compile.
-const KernelAbility& kernel_ability();
-FusionOptions fusion_options();
+/// kernel.hit. `compiled` becomes how many were missing. Kernels of different tiers share nothing.
+std::vector<KernelRef> find_kernels(const std::vector<Kernel>& kernels, CodeTier tier, std::size_t& compiled);
 
 }  // namespace lento::cpu

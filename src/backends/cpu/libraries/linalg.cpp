@@ -1,5 +1,6 @@
 #include "backends/cpu/libraries/linalg.h"
 
+#include "backend/node_call.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/libraries/blas_by_type.h"
 #include "backends/cpu/libraries/library_calls.h"
@@ -60,9 +61,9 @@ void dispatch_lapack(DType dtype, F f) {
   });
 }
 
-class LinalgStep final : public LibraryStep {
+class LinalgCall final : public PreparedCall {
  public:
-  LinalgStep(Op op, AttrsId attrs, std::vector<Meta> operands)
+  LinalgCall(Op op, AttrsId attrs, std::vector<Meta> operands)
       : op_(op), attrs_(attrs), operands_(std::move(operands)), results_(info(op).result_count) {
     infer_node(op, operands_, attrs, results_);
     const Shape& first = operands_[0].shape;
@@ -78,7 +79,7 @@ class LinalgStep final : public LibraryStep {
 
   void run(const CallArguments& arguments) const override {
     if (batch_ == 0) return;
-    const reference::KernelContext context(op_);
+    const NodeContext context(op_);
     // What nobody asked for is computed all the same.
     std::deque<Scratch> unused;
     std::vector<std::byte*> results;
@@ -212,15 +213,15 @@ class LinalgStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_linalg_step(Op op, AttrsId attrs, std::vector<Meta> operands) {
-  return std::make_unique<LinalgStep>(op, attrs, std::move(operands));
+std::unique_ptr<const PreparedCall> make_linalg_call(Op op, AttrsId attrs, std::vector<Meta> operands) {
+  return std::make_unique<LinalgCall>(op, attrs, std::move(operands));
 }
 
-std::unique_ptr<const LibraryStep> make_linalg_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_linalg_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   std::vector<Meta> operands;
   for (const OperandRef operand : graph.operands(node)) operands.push_back(graph.meta_of(operand));
-  return make_linalg_step(node.op, node.attrs, std::move(operands));
+  return make_linalg_call(node.op, node.attrs, std::move(operands));
 }
 
 }  // namespace lento::cpu

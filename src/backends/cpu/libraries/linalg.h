@@ -5,7 +5,7 @@
 // there are.
 #pragma once
 
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 #include "ir/attrs.h"
 #include "ir/op_number.h"
 #include "ir/shape_table.h"
@@ -16,6 +16,6 @@
 namespace lento::cpu {
 
 /// An op of the family linalg on operands of these shapes and types.
-std::unique_ptr<const LibraryStep> make_linalg_step(Op op, AttrsId attrs, std::vector<Meta> operands);
+std::unique_ptr<const PreparedCall> make_linalg_call(Op op, AttrsId attrs, std::vector<Meta> operands);
 
 }  // namespace lento::cpu

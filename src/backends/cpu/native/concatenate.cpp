@@ -1,6 +1,6 @@
 // The tensors one after the other along an axis: for each position of the axes before it, one run of each tensor.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "ir/attrs_index_map.gen.h"
@@ -15,9 +15,9 @@ namespace {
 /// Rows of the result up to this size are not worth a copy for each of their pieces.
 constexpr std::int64_t kShortRowBytes = 256;
 
-class ConcatenateStep final : public LibraryStep {
+class ConcatenateCall final : public PreparedCall {
  public:
-  ConcatenateStep(std::size_t element_bytes, std::int64_t outer, std::vector<std::int64_t> pieces)
+  ConcatenateCall(std::size_t element_bytes, std::int64_t outer, std::vector<std::int64_t> pieces)
       : element_bytes_(element_bytes), outer_(outer), pieces_(std::move(pieces)) {
     for (const std::int64_t piece : pieces_) {
       starts_.push_back(row_bytes_);
@@ -96,7 +96,7 @@ class ConcatenateStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_concatenate_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_concatenate_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::int64_t axis = decode_concatenate(node.attrs).axis;
   const std::size_t bytes = size_of(node.dtype);
@@ -106,7 +106,7 @@ std::unique_ptr<const LibraryStep> make_concatenate_step(const Graph& graph, con
     pieces.push_back(view.extent * view.inner * static_cast<std::int64_t>(bytes));
   }
   const std::int64_t outer = reference::AxisView(shape_of(node.shape), axis).outer;
-  return std::make_unique<ConcatenateStep>(bytes, outer, std::move(pieces));
+  return std::make_unique<ConcatenateCall>(bytes, outer, std::move(pieces));
 }
 
 }  // namespace lento::cpu

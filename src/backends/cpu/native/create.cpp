@@ -1,6 +1,6 @@
 // Tensors made from numbers alone: evenly spaced ones and random bits. Every element is computed from its position.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/convert.h"
 #include "backends/reference/philox.h"
@@ -43,9 +43,9 @@ void iota_block(T* out, std::int64_t first, std::int64_t count, const Scalar& st
   }
 }
 
-class IotaStep final : public LibraryStep {
+class IotaCall final : public PreparedCall {
  public:
-  IotaStep(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {}
+  IotaCall(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {}
 
   void run(const CallArguments& arguments) const override {
     const Scalar& start = arguments.numbers[0]->value;
@@ -99,9 +99,9 @@ LENTO_FOR_EVERY_PROCESSOR void philox_lanes(std::uint64_t key, std::uint64_t fir
 }
 
 /// The words of all blocks one after the other are the result for both dtypes: the low half of a uint64 comes first.
-class RandomBitsStep final : public LibraryStep {
+class RandomBitsCall final : public PreparedCall {
  public:
-  explicit RandomBitsStep(std::int64_t words) : words_(words) {}
+  explicit RandomBitsCall(std::int64_t words) : words_(words) {}
 
   void run(const CallArguments& arguments) const override {
     const auto key = arguments.numbers[0]->value.to<std::uint64_t>();
@@ -130,11 +130,11 @@ class RandomBitsStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_creation_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_creation_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::int64_t count = element_count(shape_of(node.shape));
-  if (node.op == op::iota) return std::make_unique<IotaStep>(node.dtype, count);
-  return std::make_unique<RandomBitsStep>(node.dtype == DType::uint64 ? 2 * count : count);
+  if (node.op == op::iota) return std::make_unique<IotaCall>(node.dtype, count);
+  return std::make_unique<RandomBitsCall>(node.dtype == DType::uint64 ? 2 * count : count);
 }
 
 }  // namespace lento::cpu

@@ -1,7 +1,7 @@
 // Reading at positions given by integer tensors.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/native/index_plan.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "ir/attrs_gather.gen.h"
 #include "ir/op_gather.gen.h"
@@ -26,9 +26,9 @@ void take_elements(T* to, const T* x, const std::int64_t* offsets, std::int64_t 
   }
 }
 
-class GatherStep final : public LibraryStep {
+class GatherCall final : public PreparedCall {
  public:
-  GatherStep(Op op, DType dtype, IndexPlan plan)
+  GatherCall(Op op, DType dtype, IndexPlan plan)
       : op_(op),
         element_bytes_(static_cast<std::int64_t>(size_of(dtype))),
         row_bytes_(plan.row_size() * element_bytes_),
@@ -112,11 +112,11 @@ class GatherStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_gather_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_gather_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
-  const auto make = [&](IndexPlan plan) { return std::make_unique<GatherStep>(node.op, x.dtype, std::move(plan)); };
+  const auto make = [&](IndexPlan plan) { return std::make_unique<GatherCall>(node.op, x.dtype, std::move(plan)); };
   if (node.op == op::take_axis) {
     return make(IndexPlan::of_slices(x, graph.meta_of(operands[1]), 1, decode_take_axis(node.attrs).axis));
   }

@@ -1,8 +1,8 @@
 #include "backends/cpu/native/index_plan.h"
 
+#include "backend/node_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
-#include "backends/reference/dispatch.h"
 #include "backends/reference/indices.h"
 #include "base/dispatch.h"
 
@@ -141,7 +141,7 @@ bool IndexPlan::resolve(const CallArguments& arguments, std::int64_t begin, std:
 }
 
 void IndexPlan::raise(Op op, const CallArguments& arguments) const {
-  const reference::KernelContext context(op);
+  const NodeContext context(op);
   for (const Term& term : terms_) {
     const reference::Array indices(arguments.operands[term.operand], term.dtype, term.shape);
     reference::resolved_indices(indices, term.axis, term.extent);

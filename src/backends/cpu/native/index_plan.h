@@ -2,7 +2,7 @@
 // for the indices themselves, which are checked and turned into offsets block by block while it runs.
 #pragma once
 
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 
 #include <lento/ints.h>
 

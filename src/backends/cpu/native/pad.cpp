@@ -1,7 +1,7 @@
 // Padding with a number, and cropping where an amount is negative: the result row by row, each a run of padding, a run
 // of x and a run of padding again, or padding alone.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
@@ -14,9 +14,9 @@ namespace lento::cpu {
 
 namespace {
 
-class PadStep final : public LibraryStep {
+class PadCall final : public PreparedCall {
  public:
-  PadStep(DType dtype, Shape x, Ints low, Shape out)
+  PadCall(DType dtype, Shape x, Ints low, Shape out)
       : dtype_(dtype), x_(std::move(x)), low_(std::move(low)), out_(std::move(out)) {
     // Neighbouring axes along which nothing is added or removed are one, and belong to the last one that changes.
     for (std::size_t d = out_.size(); d-- > 1;) {
@@ -103,9 +103,9 @@ class PadStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_pad_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_pad_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
-  return std::make_unique<PadStep>(node.dtype, graph.meta_of(graph.operands(node)[0]).shape,
+  return std::make_unique<PadCall>(node.dtype, graph.meta_of(graph.operands(node)[0]).shape,
                                    decode_pad_constant(node.attrs).low, shape_of(node.shape));
 }
 

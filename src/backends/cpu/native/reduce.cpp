@@ -59,9 +59,9 @@ struct Axes {
   }
 };
 
-class SumStep final : public LibraryStep {
+class SumCall final : public PreparedCall {
  public:
-  SumStep(DType dtype, Axes kept, Axes reduced)
+  SumCall(DType dtype, Axes kept, Axes reduced)
       : dtype_(dtype),
         kept_(std::move(kept)),
         reduced_(std::move(reduced)),
@@ -133,7 +133,7 @@ class SumStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_reduce_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_reduce_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const Meta operand = graph.meta_of(graph.operands(node)[0]);
   const bool real = operand.dtype == DType::float32 || operand.dtype == DType::float64;
@@ -159,7 +159,7 @@ std::unique_ptr<const LibraryStep> make_reduce_step(const Graph& graph, const St
   }
   // Elements that lie apart are not brought together faster than the reference's loop reads them.
   if (!was_reduced) return nullptr;
-  return std::make_unique<SumStep>(operand.dtype, std::move(kept), std::move(reduced));
+  return std::make_unique<SumCall>(operand.dtype, std::move(kept), std::move(reduced));
 }
 
 }  // namespace lento::cpu

@@ -1,13 +1,13 @@
 // Sums that are no single loop.
 #pragma once
 
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 
 #include <memory>
 
 namespace lento::cpu {
 
 /// Null when the last axis is not among those that are summed over, and for other types than float32 and float64.
-std::unique_ptr<const LibraryStep> make_reduce_step(const Graph& graph, const Step& step);
+std::unique_ptr<const PreparedCall> make_reduce_call(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu

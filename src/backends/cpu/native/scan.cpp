@@ -3,8 +3,8 @@
 // Each addition waits for the one before it, so several lines, or several blocks of one line, are gone over side by
 // side. A long line is cut into chunks of blocks: threads take them in turn, make the local results of all their
 // blocks, wait for what the chunk before it carries over, and combine.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
@@ -197,9 +197,9 @@ void scan_columns(const T* x, T* out, const reference::AxisView& view, Combine c
 }
 
 template <class Combine>
-class ScanStep final : public LibraryStep {
+class ScanCall final : public PreparedCall {
  public:
-  ScanStep(DType dtype, const Shape& shape, std::int64_t axis) : dtype_(dtype), view_(shape, axis) {}
+  ScanCall(DType dtype, const Shape& shape, std::int64_t axis) : dtype_(dtype), view_(shape, axis) {}
 
   void run(const CallArguments& arguments) const override {
     dispatch(dtype_, [&]<class T>() {
@@ -222,18 +222,18 @@ class ScanStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_scan_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_scan_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const Shape& shape = shape_of(node.shape);
   switch (node.op) {
     case op::scan_sum:
-      return std::make_unique<ScanStep<reference::Add>>(node.dtype, shape, decode_scan_sum(node.attrs).axis);
+      return std::make_unique<ScanCall<reference::Add>>(node.dtype, shape, decode_scan_sum(node.attrs).axis);
     case op::scan_prod:
-      return std::make_unique<ScanStep<reference::Multiply>>(node.dtype, shape, decode_scan_prod(node.attrs).axis);
+      return std::make_unique<ScanCall<reference::Multiply>>(node.dtype, shape, decode_scan_prod(node.attrs).axis);
     case op::scan_max:
-      return std::make_unique<ScanStep<reference::Maximum>>(node.dtype, shape, decode_scan_max(node.attrs).axis);
+      return std::make_unique<ScanCall<reference::Maximum>>(node.dtype, shape, decode_scan_max(node.attrs).axis);
     default:
-      return std::make_unique<ScanStep<reference::Minimum>>(node.dtype, shape, decode_scan_min(node.attrs).axis);
+      return std::make_unique<ScanCall<reference::Minimum>>(node.dtype, shape, decode_scan_min(node.attrs).axis);
   }
 }
 

@@ -1,9 +1,9 @@
 // Writing at positions given by integer tensors. Updates of one position must be applied in the order of the indices,
 // so the threads share out the positions and not the updates: each goes over all indices and applies those that fall
 // into its part of the result. What comes out is what one thread would have made.
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/native/index_plan.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
 #include "base/dispatch.h"
@@ -75,11 +75,11 @@ void apply_part(const IndexPlan& plan, const CallArguments& arguments, const T* 
   }
 }
 
-class ScatterStep final : public LibraryStep {
+class ScatterCall final : public PreparedCall {
  public:
   using Mode = ScatterAxisAttrs::Mode;
 
-  ScatterStep(Op op, DType dtype, std::int64_t size, std::size_t value, Mode mode, IndexPlan plan)
+  ScatterCall(Op op, DType dtype, std::int64_t size, std::size_t value, Mode mode, IndexPlan plan)
       : op_(op), dtype_(dtype), size_(size), value_(value), mode_(mode), plan_(std::move(plan)) {}
 
   void run(const CallArguments& arguments) const override {
@@ -141,22 +141,22 @@ class ScatterStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_scatter_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_scatter_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
   const std::int64_t size = element_count(x.shape);
   if (node.op == op::scatter_axis) {
     const ScatterAxisAttrs attrs = decode_scatter_axis(node.attrs);
-    return std::make_unique<ScatterStep>(node.op, x.dtype, size, 2, attrs.mode,
+    return std::make_unique<ScatterCall>(node.op, x.dtype, size, 2, attrs.mode,
                                          IndexPlan::along_axis(x, graph.meta_of(operands[1]), 1, attrs.axis));
   }
   const Meta value = graph.meta_of(operands[1]);
   std::vector<Meta> indices;
   for (const OperandRef operand : operands.subspan(2)) indices.push_back(graph.meta_of(operand));
   const Shape common(value.shape.span().first(value.shape.size() - (x.shape.size() - indices.size())));
-  const auto mode = static_cast<ScatterStep::Mode>(decode_scatter_nd(node.attrs).mode);
-  return std::make_unique<ScatterStep>(node.op, x.dtype, size, 1, mode, IndexPlan::of_rows(x, indices, 2, common));
+  const auto mode = static_cast<ScatterCall::Mode>(decode_scatter_nd(node.attrs).mode);
+  return std::make_unique<ScatterCall>(node.op, x.dtype, size, 1, mode, IndexPlan::of_rows(x, indices, 2, common));
 }
 
 }  // namespace lento::cpu

@@ -1,8 +1,8 @@
 // Positions found by looking: where values belong in a sorted tensor, and where elements differ from zero.
-#include "backends/cpu/library_step.h"
+#include "backend/node_call.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
-#include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "ir/attrs_sort.gen.h"
@@ -43,9 +43,9 @@ void search_group(const T* sorted, std::int64_t size, const T* values, int count
   for (int j = 0; j < count; ++j) out[j] = first[j];
 }
 
-class SearchSortedStep final : public LibraryStep {
+class SearchSortedCall final : public PreparedCall {
  public:
-  SearchSortedStep(DType dtype, std::int64_t size, std::int64_t count, bool right)
+  SearchSortedCall(DType dtype, std::int64_t size, std::int64_t count, bool right)
       : dtype_(dtype), size_(size), count_(count), right_(right) {}
 
   void run(const CallArguments& arguments) const override {
@@ -75,9 +75,9 @@ class SearchSortedStep final : public LibraryStep {
   bool right_;
 };
 
-class NonzeroStep final : public LibraryStep {
+class NonzeroCall final : public PreparedCall {
  public:
-  NonzeroStep(DType dtype, std::int64_t count, std::int64_t expected)
+  NonzeroCall(DType dtype, std::int64_t count, std::int64_t expected)
       : dtype_(dtype), count_(count), expected_(expected) {}
 
   void run(const CallArguments& arguments) const override {
@@ -104,7 +104,7 @@ class NonzeroStep final : public LibraryStep {
     std::int64_t total = 0;
     for (std::int64_t& part : first) total += std::exchange(part, total);
     if (total != expected_) {
-      const reference::KernelContext context(op::flat_nonzero);
+      const NodeContext context(op::flat_nonzero);
       fail<ValueError>("{} elements differ from zero, expected {}", total, expected_);
     }
     auto* const out = static_cast<std::int64_t*>(arguments.results[0]);
@@ -136,15 +136,15 @@ class NonzeroStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_search_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_search_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const std::span<const OperandRef> operands = graph.operands(node);
   const Meta x = graph.meta_of(operands[0]);
   if (node.op == op::flat_nonzero) {
-    return std::make_unique<NonzeroStep>(x.dtype, element_count(x.shape), decode_flat_nonzero(node.attrs).size);
+    return std::make_unique<NonzeroCall>(x.dtype, element_count(x.shape), decode_flat_nonzero(node.attrs).size);
   }
   const std::int64_t count = element_count(graph.meta_of(operands[1]).shape);
-  return std::make_unique<SearchSortedStep>(x.dtype, element_count(x.shape), count,
+  return std::make_unique<SearchSortedCall>(x.dtype, element_count(x.shape), count,
                                             decode_search_sorted(node.attrs).right);
 }
 

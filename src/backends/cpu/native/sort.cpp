@@ -2,10 +2,10 @@
 // (sort_network.h), others one by one (sort_line.h); then lines that are not contiguous are brought together first, as
 // many at a time as share cache lines.
 #include "backends/cpu/arena.h"
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/elements.h"
 #include "backends/cpu/native/sort_line.h"
 #include "backends/cpu/native/sort_network.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
@@ -21,9 +21,9 @@ namespace {
 /// Lines along an axis that is not the last one are sorted this many at a time.
 constexpr std::int64_t kColumns = 16;
 
-class SortStep final : public LibraryStep {
+class SortCall final : public PreparedCall {
  public:
-  SortStep(DType dtype, const Shape& shape, std::int64_t axis, bool descending, bool indices)
+  SortCall(DType dtype, const Shape& shape, std::int64_t axis, bool descending, bool indices)
       : dtype_(dtype), view_(shape, axis), descending_(descending), indices_(indices) {}
 
   void run(const CallArguments& arguments) const override {
@@ -167,16 +167,16 @@ class SortStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_sort_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_sort_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const Meta x = graph.meta_of(graph.operands(node)[0]);
   if (is_complex(x.dtype)) return nullptr;
   if (node.op == op::sort_values) {
     const SortValuesAttrs attrs = decode_sort_values(node.attrs);
-    return std::make_unique<SortStep>(x.dtype, x.shape, attrs.axis, attrs.descending, false);
+    return std::make_unique<SortCall>(x.dtype, x.shape, attrs.axis, attrs.descending, false);
   }
   const SortIndicesAttrs attrs = decode_sort_indices(node.attrs);
-  return std::make_unique<SortStep>(x.dtype, x.shape, attrs.axis, attrs.descending, true);
+  return std::make_unique<SortCall>(x.dtype, x.shape, attrs.axis, attrs.descending, true);
 }
 
 }  // namespace lento::cpu

@@ -1,9 +1,9 @@
 // The k first elements of a line in order, and their positions. What cannot be among them is left behind by comparing
 // with the last of the best k so far; only what remains is sorted.
 #include "backends/cpu/arena.h"
-#include "backends/cpu/library_step.h"
 #include "backends/cpu/native/sort_key.h"
 #include "backends/cpu/native/sort_line.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "base/dispatch.h"
@@ -47,9 +47,9 @@ std::int64_t select(const BitsOf<T>* x, std::int64_t stride, std::int64_t begin,
   return found;
 }
 
-class TopKStep final : public LibraryStep {
+class TopKCall final : public PreparedCall {
  public:
-  TopKStep(DType dtype, const Shape& shape, const TopKAttrs& attrs)
+  TopKCall(DType dtype, const Shape& shape, const TopKAttrs& attrs)
       : dtype_(dtype), view_(shape, attrs.axis), k_(attrs.k), largest_(attrs.largest) {}
 
   void run(const CallArguments& arguments) const override {
@@ -130,11 +130,11 @@ class TopKStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_top_k_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_top_k_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const Meta x = graph.meta_of(graph.operands(node)[0]);
   if (is_complex(x.dtype)) return nullptr;
-  return std::make_unique<TopKStep>(x.dtype, x.shape, decode_top_k(node.attrs));
+  return std::make_unique<TopKCall>(x.dtype, x.shape, decode_top_k(node.attrs));
 }
 
 }  // namespace lento::cpu

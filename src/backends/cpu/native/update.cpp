@@ -1,9 +1,9 @@
 // A slice of a tensor replaced: the result already holds x, only the slice is written.
-#include "backends/cpu/library_step.h"
+#include "backend/node_call.h"
 #include "backends/cpu/native/elements.h"
+#include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
-#include "backends/reference/dispatch.h"
 #include "ir/attrs_index_map.gen.h"
 #include "ir/op_index_map.gen.h"
 #include "reference/kernels_index_map.gen.h"
@@ -15,9 +15,9 @@ namespace lento::cpu {
 
 namespace {
 
-class UpdateStep final : public LibraryStep {
+class UpdateCall final : public PreparedCall {
  public:
-  UpdateStep(DType dtype, Shape x, Shape value, StridedUpdateAttrs attrs)
+  UpdateCall(DType dtype, Shape x, Shape value, StridedUpdateAttrs attrs)
       : dtype_(dtype), x_(std::move(x)), value_(std::move(value)), attrs_(std::move(attrs)) {
     x_strides_ = reference::row_major_strides(x_);
     sizes_ = value_;
@@ -74,7 +74,7 @@ class UpdateStep final : public LibraryStep {
       start += first * x_strides_[axis];
     }
     if (!inside) {
-      const reference::KernelContext context(op::strided_update);
+      const NodeContext context(op::strided_update);
       std::vector<Scalar> starts;
       for (const ScalarArgument* number : arguments.numbers.subspan(2)) starts.push_back(number->value);
       const reference::Array out(arguments.results[0], dtype_, x_);
@@ -116,9 +116,9 @@ class UpdateStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_update_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_update_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
-  return std::make_unique<UpdateStep>(node.dtype, shape_of(node.shape), graph.meta_of(graph.operands(node)[1]).shape,
+  return std::make_unique<UpdateCall>(node.dtype, shape_of(node.shape), graph.meta_of(graph.operands(node)[1]).shape,
                                       decode_strided_update(node.attrs));
 }
 

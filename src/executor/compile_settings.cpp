@@ -1,4 +1,4 @@
-#include "backend/switches.h"
+#include "executor/compile_settings.h"
 
 #include "base/fail.h"
 #include "base/fork.h"
@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 namespace lento {
 
@@ -43,8 +44,8 @@ std::bitset<kMaxOps> parse_fallback(std::string_view list, std::string_view sett
   return ops;
 }
 
-Switches read_environment() {
-  Switches found;
+CompileOptions read_environment() {
+  CompileOptions found;
   const std::string_view fusion = variable("LENTO_FUSION");
   if (fusion != "" && fusion != "on" && fusion != "off") {
     fail<ValueError>("LENTO_FUSION is '{}'; it must be on or off", fusion);
@@ -69,12 +70,12 @@ Switches read_environment() {
 /// in the middle would be of no use to anybody.
 class Known {
  public:
-  const Switches* find_or_add(const Switches& wanted) {
+  const CompileOptions* find_or_add(const CompileOptions& wanted) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(all_, wanted);
     return found != all_.end() ? &*found : &all_.emplace_back(wanted);
   }
-  Switches from_environment() {
+  CompileOptions from_environment() {
     const std::lock_guard lock(mutex_);
     if (!from_environment_) from_environment_ = read_environment();
     return *from_environment_;
@@ -82,45 +83,40 @@ class Known {
 
  private:
   ForkMutex mutex_{ForkOrder::notes};
-  std::deque<Switches> all_;
-  std::optional<Switches> from_environment_;
+  std::deque<CompileOptions> all_;
+  std::optional<CompileOptions> from_environment_;
 };
 
 Known& known() { return Lasting<Known>::get(); }
 
-std::atomic<const Switches*> current{nullptr};
-constinit thread_local const Switches* held_here = nullptr;
+std::atomic<const CompileOptions*> current{nullptr};
 
 }  // namespace
 
-const Switches* known_switches() noexcept { return current.load(std::memory_order_acquire); }
+const CompileOptions* known_compile_options() noexcept { return current.load(std::memory_order_acquire); }
 
-const Switches* switches() {
-  if (held_here != nullptr) return held_here;
-  const Switches* now = known_switches();
+const CompileOptions* compile_options() {
+  const CompileOptions* now = known_compile_options();
   if (now != nullptr) return now;
-  const Switches* first = known().find_or_add(known().from_environment());
+  const CompileOptions* first = known().find_or_add(known().from_environment());
   // Unless somebody has set others meanwhile.
   return current.compare_exchange_strong(now, first, std::memory_order_acq_rel) ? first : now;
 }
 
-CompileSwitches::CompileSwitches(const Switches* held) : outer_(held_here) { held_here = held; }
-CompileSwitches::~CompileSwitches() { held_here = outer_; }
-
-const Switches* find_switches(const Options& options) {
-  Switches chosen = known().from_environment();
+const CompileOptions* find_compile_options(const Options& options) {
+  CompileOptions chosen = known().from_environment();
   if (options.fusion) chosen.fusion = *options.fusion;
   if (options.tier) chosen.tier = *options.tier;
   if (options.force_fallback) chosen.fallback = parse_fallback(*options.force_fallback, "force_fallback");
   return known().find_or_add(chosen);
 }
 
-void set_switches(const Switches* chosen) { current.store(chosen, std::memory_order_release); }
+void set_compile_options(const CompileOptions* chosen) { current.store(chosen, std::memory_order_release); }
 
-std::string fallback_text(const Switches& switches) {
+std::string fallback_text(const CompileOptions& options) {
   std::string text;
   for (const Op op : all_ops()) {
-    if (!switches.falls_back(op)) continue;
+    if (!options.falls_back(op)) continue;
     if (!text.empty()) text += ',';
     text += info(op).name;
   }

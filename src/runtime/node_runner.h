@@ -1,17 +1,17 @@
-// NodeRunner: single nodes of a graph by the reference backend's kernels, for ops that have no code of their own here
-// and for steps in which something failed.
+// NodeRunner: single nodes of a graph, one after the other, for ops that have no code of the device's own and for steps
+// in which something failed.
 #pragma once
 
 #include "backend/backend.h"
-#include "backends/cpu/threads.h"
+#include "backend/driver.h"
+#include "base/function_ref.h"
 #include "compiler/schedule.h"
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <vector>
 
-namespace lento::cpu {
+namespace lento {
 
 /// A node's value while a program runs.
 struct NodeValue {
@@ -23,8 +23,8 @@ struct NodeValue {
 class NodeRunner {
  public:
   NodeRunner(const Graph& graph, const Schedule& schedule, const RunArguments& arguments,
-             std::vector<NodeValue>& values, std::uint8_t device)
-      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), device_(device) {}
+             std::vector<NodeValue>& values, Driver& driver)
+      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), driver_(driver) {}
 
   /// Computes a node and its further results. Those that have a place are put there (`place` gives them memory); others
   /// live as long as the runner. A failure poisons exactly this node and its results.
@@ -38,7 +38,6 @@ class NodeRunner {
   void* materialise(OperandRef operand, FailureRef& failure);
   /// Where a node's value is kept: with the program's values, or with the runner's own.
   NodeValue& value_of(std::uint32_t node);
-  void compute(std::uint32_t node, std::span<void* const> inputs, std::span<const std::uint32_t> results);
   /// Memory for a node that has no place.
   void keep(std::uint32_t node);
 
@@ -46,8 +45,8 @@ class NodeRunner {
   const Schedule& schedule_;
   const RunArguments& arguments_;
   std::vector<NodeValue>& values_;
-  std::uint8_t device_;
+  Driver& driver_;
   std::map<std::uint32_t, NodeValue> kept_;  // values that have no place
 };
 
-}  // namespace lento::cpu
+}  // namespace lento

@@ -1,6 +1,5 @@
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 
-#include "backend/switches.h"
 #include "backends/cpu/libraries/conv.h"
 #include "backends/cpu/libraries/matmul.h"
 #include "backends/cpu/native/reduce.h"
@@ -84,9 +83,9 @@ std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const 
   return problem;
 }
 
-class MatmulStep final : public LibraryStep {
+class MatmulCall final : public PreparedCall {
  public:
-  explicit MatmulStep(std::unique_ptr<const MatmulPlan> plan) : plan_(std::move(plan)) {}
+  explicit MatmulCall(std::unique_ptr<const MatmulPlan> plan) : plan_(std::move(plan)) {}
 
   void run(const CallArguments& arguments) const override {
     plan_->run(arguments.operands[0], arguments.operands[1], arguments.results[0]);
@@ -97,9 +96,9 @@ class MatmulStep final : public LibraryStep {
   std::unique_ptr<const MatmulPlan> plan_;
 };
 
-class ConvolutionStep final : public LibraryStep {
+class ConvolutionCall final : public PreparedCall {
  public:
-  ConvolutionStep(std::unique_ptr<const ConvolutionPlan> plan, ConvolutionKind kind)
+  ConvolutionCall(std::unique_ptr<const ConvolutionPlan> plan, ConvolutionKind kind)
       : plan_(std::move(plan)), kind_(kind) {}
 
   void run(const CallArguments& arguments) const override {
@@ -128,31 +127,30 @@ class ConvolutionStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_matmul_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_matmul_call(const Graph& graph, const Step& step) {
   const std::optional<MatmulProblem> problem = matmul_problem(graph, step);
   std::unique_ptr<const MatmulPlan> plan = problem ? MatmulPlan::make(*problem) : nullptr;
-  return plan == nullptr ? nullptr : std::make_unique<MatmulStep>(std::move(plan));
+  return plan == nullptr ? nullptr : std::make_unique<MatmulCall>(std::move(plan));
 }
 
-std::unique_ptr<const LibraryStep> make_convolution_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, const Step& step) {
   const std::optional<ConvolutionProblem> problem = convolution_problem(graph, graph.nodes[step.nodes[0]]);
   std::unique_ptr<const ConvolutionPlan> plan = problem ? ConvolutionPlan::make(*problem) : nullptr;
-  return plan == nullptr ? nullptr : std::make_unique<ConvolutionStep>(std::move(plan), problem->kind);
+  return plan == nullptr ? nullptr : std::make_unique<ConvolutionCall>(std::move(plan), problem->kind);
 }
 
-std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const Step& step) {
-  if (switches()->falls_back(graph.nodes[step.nodes[0]].op)) return nullptr;
+std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const Step& step) {
   switch (graph.nodes[step.nodes[0]].op) {
     case op::matrix_multiply:
-      return make_matmul_step(graph, step);
+      return make_matmul_call(graph, step);
     case op::convolution:
     case op::convolution_input_grad:
     case op::convolution_weight_grad:
-      return make_convolution_step(graph, step);
+      return make_convolution_call(graph, step);
     case op::fft_c2c:
     case op::fft_r2c:
     case op::fft_c2r:
-      return make_fft_step(graph, step);
+      return make_fft_call(graph, step);
     case op::cholesky_factor:
     case op::qr_factor:
     case op::svd_factor:
@@ -161,38 +159,38 @@ std::unique_ptr<const LibraryStep> make_library_step(const Graph& graph, const S
     case op::lu_factor:
     case op::linear_solve:
     case op::triangular_solve:
-      return make_linalg_step(graph, step);
+      return make_linalg_call(graph, step);
     case op::take_axis:
     case op::take_along_axis:
     case op::gather_nd:
-      return make_gather_step(graph, step);
+      return make_gather_call(graph, step);
     case op::scatter_axis:
     case op::scatter_nd:
-      return make_scatter_step(graph, step);
+      return make_scatter_call(graph, step);
     case op::concatenate:
-      return make_concatenate_step(graph, step);
+      return make_concatenate_call(graph, step);
     case op::pad_constant:
-      return make_pad_step(graph, step);
+      return make_pad_call(graph, step);
     case op::strided_update:
-      return make_update_step(graph, step);
+      return make_update_call(graph, step);
     case op::iota:
     case op::random_bits:
-      return make_creation_step(graph, step);
+      return make_creation_call(graph, step);
     case op::reduce_sum:
-      return make_reduce_step(graph, step);
+      return make_reduce_call(graph, step);
     case op::scan_sum:
     case op::scan_prod:
     case op::scan_max:
     case op::scan_min:
-      return make_scan_step(graph, step);
+      return make_scan_call(graph, step);
     case op::sort_values:
     case op::sort_indices:
-      return make_sort_step(graph, step);
+      return make_sort_call(graph, step);
     case op::top_k:
-      return make_top_k_step(graph, step);
+      return make_top_k_call(graph, step);
     case op::search_sorted:
     case op::flat_nonzero:
-      return make_search_step(graph, step);
+      return make_search_call(graph, step);
     default:
       return nullptr;
   }

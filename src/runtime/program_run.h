@@ -1,25 +1,23 @@
 // One run of a program: where every value lies, and which of them failed.
 #pragma once
 
-#include "backends/cpu/launch_chain.h"
-#include "backends/cpu/node_runner.h"
-#include "backends/cpu/program.h"
+#include "backend/driver.h"
+#include "runtime/compiled_program.h"
+#include "runtime/node_runner.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace lento::cpu {
+namespace lento {
 
 class ProgramRun {
  public:
-  ProgramRun(const CpuProgram& program, const RunArguments& arguments);
+  ProgramRun(const CompiledProgram& program, const RunArguments& arguments);
   void run();
 
  private:
-  using Donor = CpuProgram::Donor;
-
   // --- values ---
 
   bool failed(OperandRef operand) const;
@@ -44,11 +42,11 @@ class ProgramRun {
   bool find_operands(std::uint32_t first, std::uint32_t last);
   /// Whether all positions by which a kernel picks rows exist.
   bool positions_fit(const Step& step) const;
-  /// Gives the results memory and makes the operands of the links complete.
+  /// Gives the results memory and makes the launches complete.
   void bind(std::uint32_t first, std::uint32_t last);
-  void launch_links(std::uint32_t first, std::uint32_t last) const;
-  /// False when something it reads has failed; then the reference kernel's way finds out what.
-  bool run_library(std::uint32_t number, const Step& step);
+  void launch(std::uint32_t first);
+  /// False when something it reads has failed; then running it alone finds out what.
+  bool run_call(std::uint32_t number, const Step& step);
   /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
   void run_alone(std::uint32_t first, std::uint32_t last);
   /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.
@@ -56,13 +54,28 @@ class ProgramRun {
 
   // --- donation ---
 
-  /// Results of a kernel take the memory of inputs that nobody needs any more.
-  void take_donated(const std::vector<Donor>& donors);
-  /// An update of an input that nobody else needs happens in that input's memory.
-  void take_updated(std::uint32_t number, const Step& step);
-  void give(std::uint32_t input, const Place& place);
+  /// Results of a step take the memory of inputs that nobody needs any more.
+  void take_donated(std::uint32_t number);
+  /// Counts an update of a temporary that happens in its memory; one of an input is counted as a donation is.
+  void note_update(const Step& step) const;
 
-  const CpuProgram& program_;
+  /// A kernel, or a chain of kernels, with its arguments.
+  struct BoundKernels {
+    std::vector<void*> addresses;  // of all operands, kernel by kernel
+    std::vector<std::byte> numbers;
+    std::vector<TileOperand> tile_operands;
+    std::vector<KernelLaunch> launches;
+  };
+  /// What CallArguments refers to.
+  struct BoundCall {
+    std::vector<void*> operands;
+    std::vector<const ScalarArgument*> numbers;
+    std::vector<void*> results;
+    std::vector<std::uint8_t> inputs;
+  };
+
+  const CompiledProgram& program_;
+  Driver& driver_;
   const Graph& graph_;
   const Schedule& schedule_;
   const RunArguments& arguments_;
@@ -70,14 +83,8 @@ class ProgramRun {
   std::vector<BufferRef> output_buffers_;  // one per output
   std::vector<std::uint8_t> given_;        // one per input: its memory may still be taken
   BufferRef block_;                        // of temporaries
-  // Arguments of what runs next.
-  std::vector<void*> addresses_;
-  std::vector<std::byte> numbers_;
-  std::vector<TileOperand> tile_operands_;
-  std::vector<ChainLink> links_;
-  std::vector<const ScalarArgument*> call_numbers_;
-  std::vector<std::uint8_t> inputs_;
-  std::vector<void*> results_;
+  BoundKernels kernels_;                   // what runs next, or ran last: the memory of these is used again
+  BoundCall call_;
 };
 
-}  // namespace lento::cpu
+}  // namespace lento

@@ -1,20 +1,15 @@
-#include "backends/cpu/program_run.h"
+#include "runtime/program_run.h"
 
-#include "backends/cpu/arena.h"
-#include "backends/cpu/launch.h"
-#include "backends/cpu/libraries/prepared_weights.h"
-#include "backends/cpu/threads.h"
 #include "base/counters.h"
 #include "base/fail.h"
 #include "ir/op.h"
 #include "ir/op_number.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <span>
 
-namespace lento::cpu {
+namespace lento {
 
 namespace {
 
@@ -22,15 +17,6 @@ const CounterId kDonation = counter_id("donation");
 
 constexpr std::size_t kNumberBytes = 16;  // KernelArguments::numbers
 constexpr const char* kOutOfMemory = "out of memory";
-
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  constexpr std::int64_t kPart = 1 << 18;
-  const auto total = static_cast<std::int64_t>(bytes);
-  parallel_for((total + kPart - 1) / kPart, 4, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(static_cast<std::byte*>(to) + begin * kPart, static_cast<const std::byte*>(from) + begin * kPart,
-                static_cast<std::size_t>(std::min(total, end * kPart) - begin * kPart));
-  });
-}
 
 /// Whether all positions are in -extent … extent - 1.
 template <class Position>
@@ -42,15 +28,16 @@ bool all_within(const Position* positions, std::int64_t count, std::int64_t exte
 
 }  // namespace
 
-ProgramRun::ProgramRun(const CpuProgram& program, const RunArguments& arguments)
+ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& arguments)
     : program_(program),
+      driver_(program.driver_),
       graph_(program.graph_),
       schedule_(program.schedule_),
       arguments_(arguments),
       values_(program.graph_.nodes.size()),
       output_buffers_(program.graph_.outputs.size()),
       given_(arguments.donated.begin(), arguments.donated.end()) {
-  if (schedule_.temporary_bytes != 0) block_ = allocate_cpu(schedule_.temporary_bytes, program.device_);
+  if (schedule_.temporary_bytes != 0) block_ = driver_.allocate(schedule_.temporary_bytes);
 }
 
 void ProgramRun::run() {
@@ -62,8 +49,9 @@ void ProgramRun::run() {
     if (chain != schedule_.chains.end() && chain->first == s) last = (chain++)->last;
     if (step.is_kernel) {
       run_kernels(s, last);
-    } else if (program_.library_[s] == nullptr || !run_library(s, step)) {
-      take_updated(s, step);
+    } else if (program_.prepared_.calls[s] == nullptr || !run_call(s, step)) {
+      take_donated(s);
+      note_update(step);
       run_alone(s, s);
     }
     s = last + 1;
@@ -109,7 +97,7 @@ void ProgramRun::place(std::uint32_t node) {
   value.failure.reset();
   if (place.kind == Place::Kind::output) {
     BufferRef& buffer = output_buffers_[place.output];
-    if (!buffer) buffer = allocate_cpu(place.bytes, program_.device_);
+    if (!buffer) buffer = driver_.allocate(place.bytes);
     value.buffer = buffer;
     value.data = buffer->data();
   } else {
@@ -161,7 +149,7 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
   }
   try {
     bind(first, last);
-    launch_links(first, last);
+    launch(first);
   } catch (const Error& error) {
     poison(first, last, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -169,26 +157,23 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
   }
 }
 
-void ProgramRun::launch_links(std::uint32_t first, std::uint32_t last) const {
-  const Step& step = schedule_.steps[first];
-  if (first == last) {
-    launch(schedule_.kernels[step.kernel], *links_[0].code, links_[0].arguments, step.sizes, step.cost);
-    return;
+void ProgramRun::launch(std::uint32_t first) {
+  if (kernels_.launches.size() == 1) {
+    driver_.launch(kernels_.launches.front());
+  } else {
+    driver_.launch_chain(kernels_.launches, kernels_.tile_operands,
+                         *std::ranges::find(schedule_.chains, first, &Chain::first));
   }
-  double cost = 0;
-  for (std::uint32_t s = first; s <= last; ++s) cost += schedule_.steps[s].cost;
-  const auto chain = std::ranges::find(schedule_.chains, first, &Chain::first);
-  launch_chain(links_, tile_operands_, *chain, step.sizes[0], cost);
 }
 
 bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
-  addresses_.clear();
+  kernels_.addresses.clear();
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     const Kernel& kernel = schedule_.kernels[step.kernel];
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const StepOperand& operand = step.operands[i];
-      addresses_.push_back(nullptr);
+      kernels_.addresses.push_back(nullptr);
       // What the chain itself makes is there when it is needed.
       const bool made_here =
           kernel.operands[i].output || (s != first && operand.base.kind() == OperandRef::Kind::record &&
@@ -196,7 +181,8 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
       if (made_here) continue;
       const std::optional<std::int64_t> moved = failed(operand.base) ? std::nullopt : offset(operand.starts);
       if (!moved) return false;
-      addresses_.back() = address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
+      kernels_.addresses.back() =
+          address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
     }
     if (!step.picked.empty() && !positions_fit(step)) return false;
   }
@@ -220,81 +206,84 @@ bool ProgramRun::positions_fit(const Step& step) const {
 }
 
 void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
-  links_.clear();
-  tile_operands_.clear();
-  numbers_.clear();
+  kernels_.launches.clear();
+  kernels_.tile_operands.clear();
+  kernels_.numbers.clear();
   std::size_t total = 0;
   for (std::uint32_t s = first; s <= last; ++s) total += schedule_.steps[s].numbers.size();
-  numbers_.resize(total * kNumberBytes);
-  std::byte* number = numbers_.data();
-  void** addresses = addresses_.data();
+  kernels_.numbers.resize(total * kNumberBytes);
+  std::byte* number = kernels_.numbers.data();
+  void** addresses = kernels_.addresses.data();
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     const Kernel& kernel = schedule_.kernels[step.kernel];
     const std::byte* const numbers = number;
     // Step by step: values of earlier steps of a chain may already lie where this one's result will.
-    take_donated(program_.donors_[s]);
+    take_donated(s);
     for (std::size_t i = 0; i < step.numbers.size(); ++i, number += kNumberBytes) {
       arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], number);
     }
-    const std::size_t first_tile = tile_operands_.size();
+    const std::size_t first_tile = kernels_.tile_operands.size();
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const OperandRef base = step.operands[i].base;
       if (addresses[i] != nullptr) continue;
       if (base.kind() == OperandRef::Kind::record && schedule_.places[base.index()].kind == Place::Kind::tile) {
-        tile_operands_.push_back(
+        kernels_.tile_operands.push_back(
             {static_cast<std::uint32_t>(i), schedule_.places[base.index()].offset, size_of(kernel.operands[i].dtype)});
         continue;
       }
       if (kernel.operands[i].output) place(base.index());
       addresses[i] = address(base);
     }
-    links_.push_back({program_.code_[step.kernel].get(),
-                      {step.sizes.data(), addresses, step.strides.data(), numbers,
-                       step.picked.empty() ? nullptr : step.picked.data()},
-                      step.operands.size(),
-                      tile_operands_.size() - first_tile});
+    kernels_.launches.push_back({.binary = program_.prepared_.kernels[step.kernel].get(),
+                                 .kernel = &kernel,
+                                 .arguments = {step.sizes.data(), addresses, step.strides.data(), numbers,
+                                               step.picked.empty() ? nullptr : step.picked.data()},
+                                 .sizes = step.sizes,
+                                 .cost = step.cost,
+                                 .tile_count = kernels_.tile_operands.size() - first_tile});
     addresses += step.operands.size();
   }
 }
 
-bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
+bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
   const std::uint32_t node = step.nodes[0];
   const Record& record = graph_.nodes[node];
   const std::span<const OperandRef> operands = graph_.operands(record);
-  addresses_.assign(operands.size(), nullptr);
-  call_numbers_.assign(operands.size(), nullptr);
-  inputs_.assign(operands.size(), 0);
+  call_.operands.assign(operands.size(), nullptr);
+  call_.numbers.assign(operands.size(), nullptr);
+  call_.inputs.assign(operands.size(), 0);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind() == OperandRef::Kind::scalar) {
-      call_numbers_[i] = &arguments_.scalars[operands[i].index()];
+      call_.numbers[i] = &arguments_.scalars[operands[i].index()];
       continue;
     }
     const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
     if (failed(base)) return false;
-    addresses_[i] = address(base);
+    call_.operands[i] = address(base);
     const OperandRef home = schedule_.home(base);
     const bool is_input = home.kind() == OperandRef::Kind::leaf;
     const Buffer* const buffer = is_input ? arguments_.inputs[home.index()]->buffer.get() : nullptr;
-    inputs_[i] = is_input && !buffer->shared() && !buffer->exported() ? 1 : 0;
+    call_.inputs[i] = is_input && !buffer->shared() && !buffer->exported() ? 1 : 0;
     if (step.views.empty()) continue;
     const std::optional<std::int64_t> moved = offset(step.views[i].starts);
     if (!moved) return false;
     // What is kept of an input is forgotten by the address of the whole.
-    if (*moved != 0) inputs_[i] = 0;
-    addresses_[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
+    if (*moved != 0) call_.inputs[i] = 0;
+    call_.operands[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
   }
-  take_updated(number, step);
+  take_donated(number);
+  note_update(step);
   try {
-    results_.assign(info(record.op).result_count, nullptr);
+    call_.results.assign(info(record.op).result_count, nullptr);
     for (const std::uint32_t result : step.nodes) {
       place(result);
-      results_[result == node ? 0 : graph_.nodes[result].result_index] = values_[result].data;
+      call_.results[result == node ? 0 : graph_.nodes[result].result_index] = values_[result].data;
     }
-    if (updates_first_operand(record.op) && results_[0] != addresses_[0]) {
-      copy_bytes(results_[0], addresses_[0], byte_size(record));
+    if (updates_first_operand(record.op) && call_.results[0] != call_.operands[0]) {
+      driver_.copy(call_.results[0], call_.operands[0], byte_size(record));
     }
-    program_.library_[number]->run({addresses_, call_numbers_, results_, inputs_});
+    program_.prepared_.calls[number]->run({call_.operands, call_.numbers, call_.results, call_.inputs});
   } catch (const Error& error) {
     poison(number, number, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -304,7 +293,7 @@ bool ProgramRun::run_library(std::uint32_t number, const Step& step) {
 }
 
 void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
-  NodeRunner runner(graph_, schedule_, arguments_, values_, program_.device_);
+  NodeRunner runner(graph_, schedule_, arguments_, values_, driver_);
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     try {
@@ -328,8 +317,8 @@ void ProgramRun::keep_overwritten(const Step& step) {
     if (address(from) != expected_address(result)) continue;
     NodeValue& value = values_[from.index()];
     const std::size_t bytes = byte_size(graph_.nodes[from.index()]);
-    BufferRef copy = allocate_cpu(bytes, program_.device_);
-    std::memcpy(copy->data(), value.data, bytes);
+    BufferRef copy = driver_.allocate(bytes);
+    driver_.copy(copy->data(), value.data, bytes);
     value.data = copy->data();
     value.buffer = std::move(copy);
   }
@@ -337,33 +326,24 @@ void ProgramRun::keep_overwritten(const Step& step) {
 
 // --- donation ---
 
-void ProgramRun::take_donated(const std::vector<Donor>& donors) {
-  for (const Donor& donor : donors) {
+void ProgramRun::take_donated(std::uint32_t number) {
+  for (const Donors::Donor& donor : program_.donors_.of(number)) {
     const Place& place = schedule_.places[donor.node];
     if (place.kind != Place::Kind::output || given_[donor.input] == 0 || output_buffers_[place.output]) continue;
-    give(donor.input, place);
+    given_[donor.input] = 0;
+    output_buffers_[place.output] = arguments_.inputs[donor.input]->buffer;
+    driver_.overwrites(*output_buffers_[place.output]);
+    count(kDonation);
   }
 }
 
-void ProgramRun::take_updated(std::uint32_t number, const Step& step) {
+void ProgramRun::note_update(const Step& step) const {
   const Record& record = graph_.nodes[step.nodes[0]];
   if (!updates_first_operand(record.op)) return;
   const OperandRef operand = schedule_.home(graph_.operands(record)[0]);
-  if (operand.kind() == OperandRef::Kind::record) {
-    if (address(operand) == expected_address(step.nodes[0])) count(kDonation);
-    return;
+  if (operand.kind() == OperandRef::Kind::record && address(operand) == expected_address(step.nodes[0])) {
+    count(kDonation);
   }
-  const Place& place = schedule_.places[step.nodes[0]];
-  const std::optional<std::uint32_t> input = program_.updated_input(number);
-  if (!input || place.kind != Place::Kind::output || given_[*input] == 0 || output_buffers_[place.output]) return;
-  give(*input, place);
 }
 
-void ProgramRun::give(std::uint32_t input, const Place& place) {
-  given_[input] = 0;
-  output_buffers_[place.output] = arguments_.inputs[input]->buffer;
-  forget_prepared_weights(output_buffers_[place.output]->data());
-  count(kDonation);
-}
-
-}  // namespace lento::cpu
+}  // namespace lento

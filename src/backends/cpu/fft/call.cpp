@@ -1,6 +1,6 @@
-// Fourier transforms as library steps.
+// Fourier transforms as prepared calls.
 #include "backends/cpu/fft/fft.h"
-#include "backends/cpu/library_step.h"
+#include "backends/cpu/prepared_call.h"
 #include "ir/attrs_fft.gen.h"
 #include "ir/op_fft.gen.h"
 
@@ -8,9 +8,9 @@ namespace lento::cpu {
 
 namespace {
 
-class FftStep final : public LibraryStep {
+class FftCall final : public PreparedCall {
  public:
-  explicit FftStep(const FftProblem& problem) : plan_(FftPlan::make(problem)), size_(problem.size) {}
+  explicit FftCall(const FftProblem& problem) : plan_(FftPlan::make(problem)), size_(problem.size) {}
 
   void run(const CallArguments& arguments) const override { plan_->run(arguments.operands[0], arguments.results[0]); }
   double nanoseconds() const override { return plan_->nanoseconds(); }
@@ -26,7 +26,7 @@ class FftStep final : public LibraryStep {
 
 }  // namespace
 
-std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step& step) {
+std::unique_ptr<const PreparedCall> make_fft_call(const Graph& graph, const Step& step) {
   const Record& node = graph.nodes[step.nodes[0]];
   const Meta x = graph.meta_of(graph.operands(node)[0]);
   FftProblem problem;
@@ -49,7 +49,7 @@ std::unique_ptr<const LibraryStep> make_fft_step(const Graph& graph, const Step&
   }
   problem.outer = element_count(x.shape.span().first(axis));
   problem.inner = element_count(x.shape.span().subspan(axis + 1));
-  return std::make_unique<FftStep>(problem);
+  return std::make_unique<FftCall>(problem);
 }
 
 }  // namespace lento::cpu

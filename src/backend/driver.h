@@ -1,0 +1,101 @@
+// Driver: what a device gives so that the runtime can run compiled programs on it: memory, code for kernels, calls, and
+// ways to run them. Everything else about a program is the same for all devices (src/compiler, src/runtime).
+#pragma once
+
+#include "backend/node_call.h"
+#include "base/buffer.h"
+#include "compiler/compile_options.h"
+#include "compiler/schedule.h"
+#include "compiler/target.h"
+#include "ir/graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace lento {
+
+/// The code of one kernel on one device; programs share it.
+class KernelBinary {
+ public:
+  virtual ~KernelBinary() = default;
+  /// Bytes of machine code, for reports and the limit of the plan cache.
+  virtual std::size_t code_bytes() const = 0;
+  /// Compiles it with care now instead of when it has run often.
+  virtual void improve() {}
+};
+using KernelBinaryRef = std::shared_ptr<KernelBinary>;
+
+/// What one run of a call reads and writes. Operands are contiguous, except those of ops that Target::takes_views
+/// names, which lie as the step's views say.
+struct CallArguments {
+  std::span<void* const> operands;                 // one per operand of the node; null for a number
+  std::span<const ScalarArgument* const> numbers;  // one per operand of the node; null for a tensor
+  std::span<void* const> results;                  // one per result the op declares; null when nobody wants it
+  // One per operand of the node, or none: it lies in an input that is nobody else's.
+  std::span<const std::uint8_t> inputs = {};
+};
+
+/// A call that a device has something of its own for: planned when a program is made, run any number of times.
+class PreparedCall {
+ public:
+  virtual ~PreparedCall() = default;
+  /// An op that updates its first operand finds that operand's elements in the result. Throws Error when the values are
+  /// bad (an index out of range): the node is poisoned.
+  virtual void run(const CallArguments& arguments) const = 0;
+  /// A guess at its time.
+  virtual double nanoseconds() const = 0;
+  /// About what its tables take, for the limit of the plan cache.
+  virtual std::size_t bytes() const { return 0; }
+};
+
+/// What a device makes of a schedule.
+struct PreparedSchedule {
+  std::vector<KernelBinaryRef> kernels;                    // one per kernel of the schedule
+  std::vector<std::unique_ptr<const PreparedCall>> calls;  // one per step; null for kernels and for what runs alone
+  std::size_t compiled = 0;                                // kernels that had to be compiled
+};
+
+/// A kernel with all it needs to run.
+struct KernelLaunch {
+  KernelBinary* binary;
+  const Kernel* kernel;
+  KernelArguments arguments;            // in a chain, addresses of operands in the tile are set for each tile
+  std::span<const std::int64_t> sizes;  // those of the arguments
+  double cost;                          // elements times instructions
+  std::size_t tile_count = 0;           // how many of the chain's tile operands are its own
+};
+
+/// An operand of a kernel in a chain that lies in the scratch memory of a tile.
+struct TileOperand {
+  std::uint32_t operand;
+  std::size_t offset;
+  std::size_t element_bytes;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual const Target& target() const = 0;
+
+  /// Not initialised. Throws MemoryError.
+  virtual BufferRef allocate(std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Says that a buffer's memory is about to get another value: what was derived from the old one is stale.
+  virtual void overwrites(const Buffer&) {}
+
+  /// Throws BackendError or MemoryError.
+  virtual PreparedSchedule prepare(const Graph& graph, const Schedule& schedule, const CompileOptions& options) = 0;
+
+  /// Runs a kernel over its whole iteration space.
+  virtual void launch(const KernelLaunch& launch) = 0;
+  /// Runs the kernels of a chain tile by tile. Tile operands stand in the order of the launches.
+  virtual void launch_chain(std::span<const KernelLaunch> launches, std::span<const TileOperand> tile_operands,
+                            const Chain& chain) = 0;
+  /// Runs an op that has no code of the device's own, or a node of a step in which something failed. Throws Error.
+  virtual void run_node(const NodeCall& call) = 0;
+};
+
+}  // namespace lento

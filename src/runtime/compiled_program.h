@@ -1,0 +1,50 @@
+// CompiledProgram: a graph as a schedule of kernels and calls with the code of a device: all that is known before
+// anything runs. It is the same for every device; what a device adds comes from its driver.
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/driver.h"
+#include "compiler/schedule.h"
+#include "runtime/donors.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lento {
+
+class CompiledProgram final : public Program {
+ public:
+  /// `target` is the driver's own, or one with other limits, for tests.
+  CompiledProgram(Graph graph, Driver& driver, const Target& target, const CompileOptions& options);
+
+  void run(const RunArguments& arguments) override;
+  double estimated_microseconds() const override { return estimated_microseconds_; }
+  std::size_t bytes() const override;
+  std::size_t planned_peak() const override { return schedule_.temporary_bytes + schedule_.output_bytes; }
+  std::size_t reused_bytes(std::span<const std::uint8_t> donated) const override {
+    return donors_.reused_bytes(schedule_, donated);
+  }
+  std::size_t kernels() const override { return schedule_.steps.size(); }
+  std::size_t compiled_kernels() const override { return prepared_.compiled; }
+  std::size_t code_bytes() const override;
+  std::string text() const override;
+  /// Compiles every kernel with care now instead of when it has run often.
+  void improve();
+
+ private:
+  friend class ProgramRun;
+
+  Graph graph_;  // simplified
+  Driver& driver_;
+  std::string simplified_;  // what was done to the graph, for people
+  Schedule schedule_;
+  PreparedSchedule prepared_;
+  std::vector<std::uint32_t> step_of_;  // one per node; of views and numbers it means nothing
+  Donors donors_;
+  double estimated_microseconds_ = 0;
+};
+
+}  // namespace lento

@@ -1,0 +1,17 @@
+#include "runtime/make_program.h"
+
+#include "backend/driver.h"
+#include "runtime/compiled_program.h"
+
+#include <utility>
+
+namespace lento {
+
+std::unique_ptr<Program> make_program(Graph graph, std::uint8_t device, const CompileOptions& options) {
+  Backend& backend = backend_of(device);
+  Driver* const driver = backend.driver(device);
+  if (driver == nullptr) return backend.own_program(std::move(graph), device);
+  return std::make_unique<CompiledProgram>(std::move(graph), *driver, driver->target(), options);
+}
+
+}  // namespace lento

@@ -1,0 +1,88 @@
+#include "runtime/node_runner.h"
+
+#include "backend/node_call.h"
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op.h"
+#include "ir/op_counters.h"
+
+#include <new>
+#include <numeric>
+#include <vector>
+
+namespace lento {
+
+namespace {
+
+/// fallback.<op>
+const CounterId kFallback = make_op_counters("fallback.");
+
+}  // namespace
+
+NodeValue& NodeRunner::value_of(std::uint32_t node) {
+  const auto own = kept_.find(node);
+  return own == kept_.end() ? values_[node] : own->second;
+}
+
+void NodeRunner::keep(std::uint32_t node) {
+  const Record& record = graph_.nodes[node];
+  NodeValue& value = kept_[node];
+  value.buffer = driver_.allocate(byte_size(record));
+  value.data = value.buffer->data();
+}
+
+void* NodeRunner::materialise(OperandRef operand, FailureRef& failure) {
+  operand = schedule_.home(operand);
+  if (operand.kind() == OperandRef::Kind::leaf) {
+    const Value& input = *arguments_.inputs[operand.index()];
+    failure = input.failure;
+    return failure ? nullptr : input.buffer->data();
+  }
+  const std::uint32_t node = operand.index();
+  if (value_of(node).data == nullptr && !value_of(node).failure) run(node, nullptr);
+  failure = value_of(node).failure;
+  return failure ? nullptr : value_of(node).data;
+}
+
+void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>* place) {
+  const Record& record = graph_.nodes[node];
+  std::vector<std::uint32_t> results(graph_.result_count(node));
+  std::iota(results.begin(), results.end(), node);
+  const auto poison = [&](const FailureRef& failure) {
+    for (const std::uint32_t result : results) value_of(result) = {nullptr, {}, failure};
+  };
+  const NodeContext context(record.op);
+  FailureRef failure;
+  for (const OperandRef operand : graph_.operands(record)) {
+    if (operand.kind() != OperandRef::Kind::scalar) (void)materialise(operand, failure);
+    if (failure) return poison(failure);
+  }
+  try {
+    std::vector<BufferRef> unused;
+    const auto input = [&](OperandRef operand) { return materialise(operand, failure); };
+    const auto put = [&](std::uint32_t result) {
+      const Place::Kind kind = schedule_.places[result].kind;
+      if (place != nullptr && kind != Place::Kind::none && kind != Place::Kind::tile) {
+        (*place)(result);
+      } else {
+        keep(result);
+      }
+      return value_of(result).data;
+    };
+    const auto scratch = [&](std::size_t bytes) {
+      unused.push_back(driver_.allocate(bytes));
+      return unused.back()->data();
+    };
+    call_node(graph_, node, arguments_.scalars, input, put, scratch, [this](const NodeCall& call) {
+      count(kFallback + static_cast<CounterId>(call.op));
+      driver_.run_node(call);
+    });
+  } catch (const Error& error) {
+    poison(Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)]));
+  } catch (const std::bad_alloc&) {
+    poison(
+        Failure::make(ErrorKind::memory, complete_message("out of memory"), arguments_.sources[graph_.origin(node)]));
+  }
+}
+
+}  // namespace lento

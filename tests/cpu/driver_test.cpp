@@ -1,0 +1,130 @@
+// The runtime with a device that is not the CPU: a driver that interprets kernels, has no calls of its own, and has
+// other limits. Every device that gives as much gets the same results.
+#include "backend/driver.h"
+
+#include "backends/reference/dispatch.h"
+#include "backends/reference/interpreter.h"
+#include "cpu/check_kernel.h"
+#include "cpu/graph_case.h"
+#include "cpu/interpret.h"
+#include "ir/random_inputs.h"
+#include "ir/run_graph.h"
+#include "runtime/compiled_program.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace lento::test {
+namespace {
+
+class InterpretingDriver final : public Driver {
+ public:
+  std::size_t launches = 0;
+  std::size_t nodes = 0;
+
+  const Target& target() const override {
+    static const Target target{
+        .computes = [](Op, DType compute, DType) { return !is_complex(compute); },
+        .casts = [](DType, DType) { return true; },
+        .reduces = [](Op, DType dtype) { return !is_complex(dtype); },
+        .holds = [](DType) { return true; },
+        .most_nodes = 7,
+        .most_instructions = 24,
+        .least_row = 4,
+        .tile_elements = 0,
+        .alignment = 256,
+    };
+    return target;
+  }
+
+  BufferRef allocate(std::size_t bytes) override { return allocate_host(bytes, 0); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+
+  PreparedSchedule prepare(const Graph&, const Schedule& schedule, const CompileOptions&) override {
+    PreparedSchedule prepared;
+    prepared.kernels.resize(schedule.kernels.size(), std::make_shared<Nothing>());
+    prepared.calls.resize(schedule.steps.size());
+    for (const Kernel& kernel : schedule.kernels) EXPECT_LE(kernel.body.size(), target().most_instructions);
+    for (const Place& place : schedule.places) {
+      if (place.kind != Place::Kind::temporary) continue;
+      EXPECT_EQ(place.offset % target().alignment, 0U);
+    }
+    EXPECT_TRUE(schedule.chains.empty());
+    return prepared;
+  }
+
+  void launch(const KernelLaunch& launch) override {
+    ++launches;
+    testing::interpret(*launch.kernel, launch.arguments);
+  }
+  void launch_chain(std::span<const KernelLaunch>, std::span<const TileOperand>, const Chain&) override {
+    ADD_FAILURE() << "the target has no chains";
+  }
+  void run_node(const NodeCall& call) override {
+    ++nodes;
+    reference::run_node(call);
+  }
+
+ private:
+  struct Nothing final : KernelBinary {
+    std::size_t code_bytes() const override { return 0; }
+  };
+};
+
+std::vector<std::byte> bytes_of(const Outcome& outcome) {
+  const auto* first = reinterpret_cast<const std::byte*>(outcome.bytes.data());
+  return {first, first + outcome.bytes.size()};
+}
+
+TEST(Drivers, AnyOneThatGivesLittleComputesWhatTheReferenceDoes) {
+  InterpretingDriver driver;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const GraphCase it = random_case(seed);
+    const Graph& graph = it.random.graph;
+    const InputBytes inputs = make_inputs(it.random, it.seed);
+    const std::vector<std::uint8_t> has_promised_bits = promised(graph);
+    reference::Interpreter reference(graph, 0);
+    CompiledProgram program(graph, driver, driver.target(), {});
+    const std::vector<Outcome> expected = run_graph(reference, graph, inputs);
+    RunOptions options;
+    options.donate = seed % 2 == 0;
+    const std::vector<Outcome> actual = run_graph(program, graph, inputs, options);
+    for (std::size_t k = 0; k < actual.size(); ++k) {
+      const std::uint32_t node = graph.outputs[k];
+      ASSERT_EQ(actual[k].failed(), expected[k].failed()) << to_text(it);
+      if (has_promised_bits[node] == 0) continue;
+      ASSERT_EQ(testing::first_difference(graph.nodes[node].dtype, bytes_of(expected[k]), bytes_of(actual[k])), -1)
+          << "%" << node << " of\n"
+          << to_text(it);
+    }
+  }
+  EXPECT_GT(driver.launches, 300U);
+  EXPECT_GT(driver.nodes, 300U);
+}
+
+TEST(Drivers, WhatFailsPoisonsNoMoreThanWhatDependsOnIt) {
+  const Graph graph = parse_graph(R"(graph(%in0: float32(4,), %in1: int64(2,)) {
+  %0 = take_axis(%in0, %in1, axis=0) : float32(2,)
+  %1 = exp(%0) : float32(2,)
+  %2 = negative(%in0) : float32(4,)
+  return %1, %2
+}
+)");
+  InterpretingDriver driver;
+  CompiledProgram program(graph, driver, driver.target(), {});
+  InputBytes inputs{std::vector<std::byte>(16), std::vector<std::byte>(16)};
+  inputs[1][0] = std::byte{9};
+  const std::vector<Outcome> outcomes = run_graph(program, graph, inputs);
+  ASSERT_TRUE(outcomes[0].failed());
+  EXPECT_EQ(outcomes[0].failure->kind, ErrorKind::index);
+  EXPECT_FALSE(outcomes[1].failed());
+}
+
+}  // namespace
+}  // namespace lento::test
