@@ -183,7 +183,7 @@ Metadata read_metadata(JsonReader& json) {
     require("\"");
     metadata.emplace_back(name, json.string());
   });
-  return Metadata(std::move(metadata));
+  return Metadata(metadata);
 }
 
 void parse(std::string_view text, Header& header) {

@@ -32,9 +32,11 @@ void rmsprop_update(Tensor& parameter, const Tensor& gradient, Tensor& square_av
   by_parts<3>(parameter, gradient, {&square_avg, momentum_buffer, grad_avg},
               [&](Tensor& p, const Tensor& given, const auto& kept) {
                 const Tensor g = decayed(p, given, by.weight_decay);
-                auto& [mean_square, velocity, mean] = kept;
-                move_mean_square(*mean_square, g, by.alpha);
-                Tensor variance = *mean_square;
+                Tensor& mean_square = *kept[0];
+                Tensor* const velocity = kept[1];
+                Tensor* const mean = kept[2];
+                move_mean_square(mean_square, g, by.alpha);
+                Tensor variance = mean_square;
                 if (mean != nullptr) {
                   move_mean(*mean, g, 1 - by.alpha);
                   variance = subtract(variance, multiply(*mean, *mean));
@@ -53,10 +55,10 @@ void adadelta_update(Tensor& parameter, const Tensor& gradient, Tensor& square_a
   const CallScope scope("adadelta_update", site);
   by_parts<2>(parameter, gradient, {&square_avg, &acc_delta}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by.weight_decay);
-    auto& [mean_square, mean_change] = kept;
-    move_mean_square(*mean_square, g, by.rho);
-    const Tensor change = multiply(divide(sqrt(add(*mean_change, by.eps)), sqrt(add(*mean_square, by.eps))), g);
-    move_mean_square(*mean_change, change, by.rho);
+    Tensor &mean_square = *kept[0], &mean_change = *kept[1];
+    move_mean_square(mean_square, g, by.rho);
+    const Tensor change = multiply(divide(sqrt(add(mean_change, by.eps)), sqrt(add(mean_square, by.eps))), g);
+    move_mean_square(mean_change, change, by.rho);
     set(p, subtract(p, multiply(by.lr, change)));
   });
 }

@@ -45,10 +45,10 @@ void adam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Ten
   const double root = std::sqrt(1 - std::pow(beta2, step));
   by_parts<2>(parameter, gradient, {&exp_avg, &exp_avg_sq}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by, by.decoupled);
-    auto& [mean, mean_square] = kept;
-    move_mean(*mean, g, 1 - beta1);
-    move_mean_square(*mean_square, g, beta2);
-    const Tensor direction = divide(*mean, add(divide(sqrt(*mean_square), root), by.eps));
+    Tensor &mean = *kept[0], &mean_square = *kept[1];
+    move_mean(mean, g, 1 - beta1);
+    move_mean_square(mean_square, g, beta2);
+    const Tensor direction = divide(mean, add(divide(sqrt(mean_square), root), by.eps));
     set(p, subtract(p, multiply(size, direction)));
   });
 }
@@ -60,10 +60,10 @@ void adamax_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, T
   const double size = by.lr / (1 - std::pow(beta1, static_cast<double>(by.step)));
   by_parts<2>(parameter, gradient, {&exp_avg, &exp_inf}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by, false);
-    auto& [mean, greatest] = kept;
-    move_mean(*mean, g, 1 - beta1);
-    set(*greatest, maximum(multiply(*greatest, beta2), add(abs(g), by.eps)));
-    set(p, subtract(p, multiply(size, divide(*mean, *greatest))));
+    Tensor &mean = *kept[0], &greatest = *kept[1];
+    move_mean(mean, g, 1 - beta1);
+    set(greatest, maximum(multiply(greatest, beta2), add(abs(g), by.eps)));
+    set(p, subtract(p, multiply(size, divide(mean, greatest))));
   });
 }
 
@@ -86,11 +86,11 @@ void nadam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Te
   const Tensor of_mean = sized(next_mu, multiply(mu_product, next_mu));
   by_parts<2>(parameter, gradient, {&exp_avg, &exp_avg_sq}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by, by.decoupled);
-    auto& [mean, mean_square] = kept;
-    move_mean(*mean, g, 1 - beta1);
-    move_mean_square(*mean_square, g, beta2);
-    const Tensor root = add(sqrt(divide(*mean_square, correction)), by.eps);
-    set(p, subtract(p, divide(add(multiply(of_gradient, g), multiply(of_mean, *mean)), root)));
+    Tensor &mean = *kept[0], &mean_square = *kept[1];
+    move_mean(mean, g, 1 - beta1);
+    move_mean_square(mean_square, g, beta2);
+    const Tensor root = add(sqrt(divide(mean_square, correction)), by.eps);
+    set(p, subtract(p, divide(add(multiply(of_gradient, g), multiply(of_mean, mean)), root)));
   });
 }
 
@@ -114,10 +114,10 @@ void radam_update(Tensor& parameter, const Tensor& gradient, Tensor& exp_avg, Te
   const double offset = is_adaptive ? by.eps : 1.0;
   by_parts<2>(parameter, gradient, {&exp_avg, &exp_avg_sq}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by, by.decoupled);
-    auto& [mean, mean_square] = kept;
-    move_mean(*mean, g, 1 - beta1);
-    move_mean_square(*mean_square, g, beta2);
-    set(p, subtract(p, divide(multiply(size, *mean), add(minimum(sqrt(*mean_square), greatest), offset))));
+    Tensor &mean = *kept[0], &mean_square = *kept[1];
+    move_mean(mean, g, 1 - beta1);
+    move_mean_square(mean_square, g, beta2);
+    set(p, subtract(p, divide(multiply(size, mean), add(minimum(sqrt(mean_square), greatest), offset))));
   });
 }
 
