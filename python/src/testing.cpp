@@ -5,6 +5,7 @@
 #include "gil.h"
 
 #include "backends/testing/testing.h"
+#include "backends/toy/toy.h"
 #include "executor/closures.h"
 
 #include <nanobind/stl/string_view.h>
@@ -42,6 +43,18 @@ void bind_testing(nb::module_& module) {
       nb::arg("milliseconds"));
   module.def("_closure_workers", &closure_workers);
   module.def("_register_testing_devices", &testing::register_testing_backends);
+  module.def("_register_toy", &toy::register_toy);
+  module.def(
+      "_toy_support",
+      [](std::string_view what) {
+        if (what != "all" && what != "kernels" && what != "few") throw nb::value_error("all, kernels or few");
+        toy::set_support(what == "all"       ? toy::Support::all
+                         : what == "kernels" ? toy::Support::kernels
+                                             : toy::Support::few);
+      },
+      nb::arg("what"));
+  module.def("_toy_delays", &toy::set_delays, nb::arg("seed"));
+  module.def("_toy_hold", &toy::hold, nb::arg("held"));
   module.def("_gate_open", &gate::open, nb::arg("count"));
   module.def("_gate_open_forever", &gate::open_forever);
   module.def("_gate_close", &gate::close);

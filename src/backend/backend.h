@@ -17,11 +17,22 @@ namespace lento {
 
 /// What one run of a program reads and writes.
 struct RunArguments {
-  std::span<const ValueRef> inputs;         // one per graph input, all settled; one that failed poisons what reads it
+  std::span<const ValueRef> inputs;         // one per graph input, all issued; one that failed poisons what reads it
   std::span<const std::uint8_t> donated;    // inputs[i] is used by nobody else afterwards: it may be written
   std::span<const ScalarArgument> scalars;  // one per graph scalar
-  std::span<const ValueRef> outputs;        // one per graph output: the run sets either its buffer or its failure
+  std::span<const ValueRef> outputs;        // one per graph output: the run sets its buffer, or leaves it null
   std::span<const Source> sources;          // one per node: lines of the trace that runs, for failures
+};
+
+/// A run that was handed to its device, which works on it without the host.
+class IssuedRun {
+ public:
+  virtual ~IssuedRun() = default;
+  /// Where all of it has ended.
+  virtual const FenceRef& fence() const = 0;
+  /// Once the fence is reached and all inputs are settled: sets the failures of outputs that have one. The arguments
+  /// are those that it was issued with.
+  virtual void settle(const RunArguments& arguments) = 0;
 };
 
 /// A graph made ready to run on a device, any number of times.
@@ -29,8 +40,15 @@ class Program {
  public:
   virtual ~Program() = default;
   /// Computes every output, on a worker or, when it is short, on the caller's thread; several threads may run one
-  /// program at once. An op that fails poisons exactly what depends on it. An exception poisons every output.
+  /// program at once. An op that fails poisons exactly what depends on it: output.failure is set then. An exception
+  /// poisons every output.
   virtual void run(const RunArguments& arguments) = 0;
+  /// On a device with queues: gives the outputs their memory, queues the work and comes back. Null when the work is
+  /// done, as run() does it. An output that is known to fail has no buffer; its failure comes when the run is settled.
+  virtual std::unique_ptr<IssuedRun> issue(const RunArguments& arguments) {
+    run(arguments);
+    return nullptr;
+  }
   /// A guess at the time of a run, which decides where it runs; infinite: always on a worker.
   virtual double estimated_microseconds() const { return std::numeric_limits<double>::infinity(); }
   /// What it occupies, for the limit of the plan cache.
@@ -51,22 +69,35 @@ class Program {
   virtual std::string text() const { return {}; }
 };
 
+class DeviceQueues;
 class Driver;
-struct CompileOptions;
 
 class Backend {
  public:
   virtual ~Backend() = default;
   /// As in a device's name: "reference".
   virtual std::string_view name() const = 0;
+  /// Asked while the library loads: nothing of a device may be touched to know it.
   virtual int device_count() const = 0;
-  /// Throws MemoryError.
+  /// Memory that nothing on the device uses any more. Throws MemoryError.
   virtual BufferRef allocate(std::size_t bytes, std::uint8_t device) = 0;
-  virtual void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) = 0;
+  /// The queues of a device that works on its own, in memory of its own; made at its first use. Null: what the device is
+  /// told to do is done when the call comes back.
+  virtual DeviceQueues* queues(std::uint8_t device) {
+    (void)device;
+    return nullptr;
+  }
+
+  // --- of devices without queues ---
+
+  virtual void copy_from_host(Buffer& destination, const void* source, std::size_t bytes);
   /// True when kernels run in the host's memory: buffers can be shared with whoever reads and writes host memory.
   virtual bool in_host_memory() const { return false; }
   /// Where the host can read the buffer, once everything that writes it has run.
-  virtual const void* host_pointer(const Buffer& buffer) = 0;
+  virtual const void* host_pointer(const Buffer& buffer);
+
+  // --- programs ---
+
   /// What runs compiled programs on a device, made at its first use; null when the backend makes its own programs.
   virtual Driver* driver(std::uint8_t device) {
     (void)device;

@@ -2,6 +2,8 @@
 // ways to run them. Everything else about a program is the same for all devices (src/compiler, src/runtime).
 #pragma once
 
+#include <lento/error.h>
+
 #include "backend/node_call.h"
 #include "base/buffer.h"
 #include "compiler/compile_options.h"
@@ -9,10 +11,12 @@
 #include "compiler/target.h"
 #include "ir/graph.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace lento {
@@ -28,6 +32,14 @@ class KernelBinary {
 };
 using KernelBinaryRef = std::shared_ptr<KernelBinary>;
 
+/// Where a device with queues says that an op went wrong while it ran. It is read when the run has ended. Work that comes after a failure goes on, computes anything, and stays inside its
+/// buffers.
+struct LateFailure {
+  std::atomic<bool> failed{false};
+  ErrorKind kind = ErrorKind::index;  // these are written before `failed`
+  std::string message;  // without the op's name
+};
+
 /// What one run of a call reads and writes. Operands are contiguous, except those of ops that Target::takes_views
 /// names, which lie as the step's views say.
 struct CallArguments {
@@ -36,6 +48,8 @@ struct CallArguments {
   std::span<void* const> results;                  // one per result the op declares; null when nobody wants it
   // One per operand of the node, or none: it lies in an input that is nobody else's.
   std::span<const std::uint8_t> inputs = {};
+  // Of a device with queues, where the call fails when it runs; lives until the run is settled.
+  LateFailure* late = nullptr;
 };
 
 /// A call that a device has something of its own for: planned when a program is made, run any number of times.
@@ -43,8 +57,10 @@ class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
   /// An op that updates its first operand finds that operand's elements in the result. Throws Error when the values are
-  /// bad (an index out of range): the node is poisoned.
+  /// bad (an index out of range): the node is poisoned. On a device with queues it is queued, as a launch is.
   virtual void run(const CallArguments& arguments) const = 0;
+  /// Whether the calling thread waits for the device. Such programs run on a worker.
+  virtual bool waits() const { return false; }
   /// A guess at its time.
   virtual double nanoseconds() const = 0;
   /// About what its tables take, for the limit of the plan cache.
@@ -66,6 +82,8 @@ struct KernelLaunch {
   std::span<const std::int64_t> sizes;  // those of the arguments
   double cost;                          // elements times instructions
   std::size_t tile_count = 0;           // how many of the chain's tile operands are its own
+  // Of a device with queues, one per operand of a kernel that picks rows: where it says that a position does not exist.
+  LateFailure* late = nullptr;
 };
 
 /// An operand of a kernel in a chain that lies in the scratch memory of a tile.
@@ -75,12 +93,17 @@ struct TileOperand {
   std::size_t element_bytes;
 };
 
+/// Everything is called with addresses of the device's memory. On a device without queues what a function does is done
+/// when it comes back, and positions by which a kernel picks rows are in range. On a device with queues (queues.h) it is
+/// queued for Queue::compute, in the order of the calls; arguments that are passed are copied; kernels check positions,
+/// and read some row or other where there is none.
 class Driver {
  public:
   virtual ~Driver() = default;
   virtual const Target& target() const = 0;
 
-  /// Not initialised. Throws MemoryError.
+  /// Not initialised, and used by what is queued for computing from now on: memory that was freed before may still be in
+  /// use by what is queued already. Throws MemoryError.
   virtual BufferRef allocate(std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Says that a buffer's memory is about to get another value: what was derived from the old one is stale.
@@ -91,11 +114,13 @@ class Driver {
 
   /// Runs a kernel over its whole iteration space.
   virtual void launch(const KernelLaunch& launch) = 0;
-  /// Runs the kernels of a chain tile by tile. Tile operands stand in the order of the launches.
+  /// Runs the kernels of a chain tile by tile. Tile operands stand in the order of the launches. Called only when the
+  /// target has tiles.
   virtual void launch_chain(std::span<const KernelLaunch> launches, std::span<const TileOperand> tile_operands,
-                            const Chain& chain) = 0;
-  /// Runs an op that has no code of the device's own, or a node of a step in which something failed. Throws Error.
-  virtual void run_node(const NodeCall& call) = 0;
+                            const Chain& chain);
+  /// Of a device without queues: runs an op that has no code of the device's own, or a node of a step in which something
+  /// failed. Throws Error. With queues, such ops run on the CPU device.
+  virtual void run_node(const NodeCall& call);
 };
 
 }  // namespace lento

@@ -4,8 +4,6 @@
 #include "ir/op.h"
 #include "ir/shape_limit.h"
 
-#include <cstring>
-
 namespace lento {
 
 std::vector<Meta> declared_results(const Graph& graph, const Record& record) {
@@ -49,9 +47,6 @@ void call_node(const Graph& graph, std::uint32_t node, std::span<const ScalarArg
       call.results[r] = {scratch(size_of(declared[r].dtype) * static_cast<std::size_t>(counted(declared[r].shape))),
                          declared[r].dtype, &declared[r].shape, nullptr};
     }
-  }
-  if (updates_first_operand(record.op) && call.results[0].data != call.operands[0].data) {
-    std::memcpy(call.results[0].data, call.operands[0].data, byte_size(record));
   }
   run(call);
 }

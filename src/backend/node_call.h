@@ -16,7 +16,7 @@
 
 namespace lento {
 
-/// Everything lies contiguous in the host's memory.
+/// Everything lies contiguous in the memory of one device.
 struct NodeCall {
   struct Tensor {
     void* data = nullptr;
@@ -28,8 +28,7 @@ struct NodeCall {
   Op op{};
   AttrsId attrs{};
   std::vector<Tensor> operands;
-  /// One per result that the op declares. An op that updates its first operand finds that operand's elements in the
-  /// first one.
+  /// One per result that the op declares. The first one of an op that updates its first operand may lie where that does.
   std::vector<Tensor> results;
 };
 

@@ -25,6 +25,14 @@ void register_backend(std::unique_ptr<Backend> backend) {
   }
 }
 
+void Backend::copy_from_host(Buffer&, const void*, std::size_t) {
+  fail<BackendError>("the memory of {} is written through its queues", name());
+}
+
+const void* Backend::host_pointer(const Buffer&) {
+  fail<BackendError>("the memory of {} is read through its queues", name());
+}
+
 std::unique_ptr<Program> Backend::own_program(Graph, std::uint8_t) {
   fail<BackendError>("{} has neither drivers nor programs of its own", name());
 }

@@ -4,8 +4,10 @@
 #include "base/fork.h"
 #include "base/interrupt.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <utility>
 
 namespace lento {
 
@@ -52,18 +54,32 @@ void Completion::wait() const {
   wait_interruptibly(bucket.changed, lock, [this] { return done(); });
 }
 
-bool Completion::add_listener(CompletionListener* listener) {
+bool Completion::add_listener(CompletionListener* listener, Stage stage) {
   const std::lock_guard lock(mutex_);
-  if (done()) return false;
-  listeners_.push_back(listener);
+  if (stage_.load(std::memory_order_relaxed) >= stage) return false;
+  listeners_.push_back({listener, stage});
   return true;
 }
 
-void Completion::finish() {
-  std::vector<CompletionListener*> listeners;
+void Completion::issue(FenceRef reached) {
+  std::vector<Listening> listeners;
   {
     const std::lock_guard lock(mutex_);
-    done_.store(true, std::memory_order_release);
+    fence = std::move(reached);
+    stage_.store(Stage::issued, std::memory_order_release);
+    const auto told = std::stable_partition(listeners_.begin(), listeners_.end(),
+                                            [](const Listening& it) { return it.stage == Stage::done; });
+    listeners.assign(told, listeners_.end());
+    listeners_.erase(told, listeners_.end());
+  }
+  for (const Listening& it : listeners) it.listener->completed();
+}
+
+void Completion::finish() {
+  std::vector<Listening> listeners;
+  {
+    const std::lock_guard lock(mutex_);
+    stage_.store(Stage::done, std::memory_order_release);
     listeners.swap(listeners_);
   }
   WaitBucket& bucket = bucket_of(this);
@@ -72,7 +88,7 @@ void Completion::finish() {
     const std::lock_guard lock(bucket.mutex);
   }
   bucket.changed.notify_all();
-  for (CompletionListener* listener : listeners) listener->completed();
+  for (const Listening& it : listeners) it.listener->completed();
 }
 
 }  // namespace lento

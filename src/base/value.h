@@ -1,11 +1,12 @@
 // Value: what a tensor that left its tape stands for: a buffer or a failure, there already or still being computed.
-// Completion: the end of one run of a plan; the values a run produces share it.
+// Completion: how far one run of a plan is; the values a run produces share it.
 #pragma once
 
 #include <lento/dtype.h>
 #include <lento/error.h>
 
 #include "base/buffer.h"
+#include "base/fence.h"
 #include "base/ref.h"
 #include "base/source.h"
 
@@ -33,10 +34,17 @@ struct Failure {
 };
 using FailureRef = Ref<Failure>;
 
-/// Somebody who wants to hear of the end of a run: another run that needs its results.
+/// How far a run is. On the host, and on devices that compute before a call returns, runs are issued and done at once.
+enum class Stage : std::uint8_t {
+  waiting,  // for values it reads, or for a thread
+  issued,   // the memory of its results exists, and its place in its device's order is fixed: later runs can follow
+  done,     // it has ended: its results can be read, or have failed
+};
+
+/// Somebody who wants to hear of a run: another run that needs its results.
 class CompletionListener {
  public:
-  /// Called once, on the thread that finished the run.
+  /// Called once, on the thread that brought the run to the stage.
   virtual void completed() = 0;
 
  protected:
@@ -48,21 +56,30 @@ class Completion {
   static Ref<Completion> make();
   static void destroy(Completion* completion);
 
-  bool done() const { return done_.load(std::memory_order_acquire); }
+  bool issued() const { return stage_.load(std::memory_order_acquire) >= Stage::issued; }
+  bool done() const { return stage_.load(std::memory_order_acquire) == Stage::done; }
   /// Blocks until done, or until a front end's interrupt check throws.
   void wait() const;
-  /// False when it is done already; then the listener is not called.
-  bool add_listener(CompletionListener* listener);
+  /// False when that stage is reached already; then the listener is not called.
+  bool add_listener(CompletionListener* listener, Stage stage);
+  /// Tells listeners that the values' buffers are there. `fence` is where the device will have computed them.
+  void issue(FenceRef fence);
   /// Wakes waiters and tells listeners. Everything the run wrote happens before what they do.
   void finish();
 
   std::atomic<std::uint32_t> refs{1};
   FailureRef failure;  // one that began in this run, if any; written before it finishes
+  FenceRef fence;      // of a run that was issued before it is done; written before it is issued
 
  private:
-  std::atomic<bool> done_{false};
-  std::mutex mutex_;  // guards listeners_ against finish
-  std::vector<CompletionListener*> listeners_;
+  struct Listening {
+    CompletionListener* listener;
+    Stage stage;
+  };
+
+  std::atomic<Stage> stage_{Stage::waiting};
+  std::mutex mutex_;  // guards listeners_ against issue and finish
+  std::vector<Listening> listeners_;
 };
 using CompletionRef = Ref<Completion>;
 
@@ -86,14 +103,28 @@ struct Value {
   std::atomic<std::uint64_t> leaf_hint{0};
   std::atomic<std::uint64_t> tensor_id{0};  // of the tensor that has it; 0 when only records and runs hold it
   CompletionRef producer;                   // set at creation; null when the value was there from the start
-  BufferRef buffer;                         // written before the producer finishes, then constant
-  FailureRef failure;                       // likewise
+  BufferRef buffer;    // written before the producer is issued, then constant; null: it has failed, or will have
+  FailureRef failure;  // written before the producer is done, then constant
+  BufferRef on_host;   // of a device whose memory the host cannot read: a copy, once somebody has read it
 
   static Ref<Value> ready(BufferRef buffer, const ValueKind& kind = {});
   static Ref<Value> failed(FailureRef failure, const ValueKind& kind = {});
   static Ref<Value> future(CompletionRef producer, const ValueKind& kind);
   static void destroy(Value* value);
 
+  /// Work under way has one of the references until it ends.
+  std::atomic<bool> held_by_work{false};
+
+  /// True when the caller's reference is the only one, besides that of the work that makes the value: a run may write
+  /// over it. The count is read first: what it counts is still there when the flag says so afterwards.
+  bool held_once() const {
+    const std::uint32_t holders = refs.load(std::memory_order_acquire);
+    return holders == 1 || (holders == 2 && held_by_work.load(std::memory_order_acquire));
+  }
+
+  /// Later runs on its device can read it.
+  bool issued() const { return !producer || producer->issued(); }
+  /// It is there, or has failed.
   bool settled() const { return !producer || producer->done(); }
   void wait() const {
     if (producer) producer->wait();

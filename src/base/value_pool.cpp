@@ -107,6 +107,7 @@ void Value::destroy(Value* value) {
   value->producer.reset();
   value->buffer.reset();
   value->failure.reset();
+  value->on_host.reset();
   ValuePool* mine = pool();
   if (mine == nullptr) {
     ValueStore& all = store();

@@ -54,7 +54,8 @@ class KernelBuilder {
     const OperandRef base = fusion_.home(view.base);
     for (std::size_t i = 0; i < strides_.size(); ++i) {
       if (!output && !kernel_.operands[i].output && step_.operands[i].base == base && strides_[i] == strides &&
-          step_.operands[i].starts == view.starts && kernel_.operands[i].picked_by == picked_by) {
+          step_.operands[i].starts == view.starts && kernel_.operands[i].picked_by == picked_by &&
+          (!view.picked || step_.pickers[i] == view.picked->node)) {
         return static_cast<std::uint16_t>(i);
       }
     }
@@ -62,6 +63,7 @@ class KernelBuilder {
     kernel_.operands.push_back({dtype, InnerStride::one, true, output, picked_by});
     step_.operands.push_back({base, view.starts});
     step_.picked.push_back(view.picked ? PickedRows{view.picked->stride, view.picked->extent} : PickedRows{});
+    step_.pickers.push_back(view.picked ? view.picked->node : 0);
     return static_cast<std::uint16_t>(kernel_.operands.size() - 1);
   }
 
@@ -236,7 +238,10 @@ class KernelBuilder {
       operand.inner = inner == 0 ? InnerStride::zero : inner == 1 ? InnerStride::one : InnerStride::any;
       operand.moves = kernel_.form == LoopForm::map || dims[reduced_dim].strides[i] != 0;
     }
-    if (!picks_rows_) step_.picked.clear();
+    if (!picks_rows_) {
+      step_.picked.clear();
+      step_.pickers.clear();
+    }
     return fits_levels() && positions_stand_still();
   }
 

@@ -243,6 +243,7 @@ class Fuser {
     if (!options_.fusion || !target_.holds(graph_.nodes[node].dtype)) return false;
     std::optional<View> view = picked_rows(graph_, graph_.nodes[node], target_.least_row);
     if (!view) return false;
+    view->picked->node = node;
     need(view->base);
     need(view->picked->positions);
     result_.roles[node] = Role::view;

@@ -35,6 +35,7 @@ struct Step {
   std::vector<std::int64_t> strides;   // [operand * dims + dimension]
   std::vector<std::uint32_t> numbers;  // graph scalars, as the kernel numbers them
   std::vector<PickedRows> picked;      // one per operand of the kernel, or none when it picks no rows
+  std::vector<std::uint32_t> pickers;  // likewise: the node that fails when a position does not exist
   std::vector<InPlace> in_place;       // of the kernel's operands
   std::vector<View> views;             // of a call that takes views (matrix_multiply): one per operand
   std::vector<std::uint32_t> nodes;    // what it computes, ascending; of a call: the op and its further results

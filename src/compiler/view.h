@@ -30,6 +30,7 @@ struct Picked {
   Ints strides;             // one per dimension of the view: how the positions are walked
   std::int64_t stride = 0;  // elements of the base from one position to the next
   std::int64_t extent = 0;  // positions are in -extent … extent - 1
+  std::uint32_t node = 0;   // the take_axis that fails when one is not
 
   friend bool operator==(const Picked&, const Picked&) = default;
 };

@@ -12,8 +12,9 @@
 #include "executor/closures.h"
 #include "executor/compile_settings.h"
 #include "executor/evaluate.h"
-#include "executor/run.h"
 #include "executor/syncs.h"
+#include "executor/transfer.h"
+#include "executor/work.h"
 #include "tensor/record.h"
 #include "tensor/tapes.h"
 #include "tensor/watch.h"
@@ -28,7 +29,6 @@ namespace {
 
 const CounterId kUploads = counter_id("transfer.h2d");
 const CounterId kSteps = counter_id("step");
-const TimingId kUploadTime = timing_id("transfer.h2d");
 const TimingId kStepTime = timing_id("step");
 
 /// Whether an integer dtype can hold a number, without what is behind the point.
@@ -74,7 +74,7 @@ std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors) {
 void wait_for_all(const std::vector<Launched>& runs) {
   FailureRef first;
   for (const Launched& run : runs) {
-    FailureRef failure = wait_for_run(run.device, run.completion);
+    FailureRef failure = wait_for_work(run.device, run.completion);
     if (!first) first = std::move(failure);
   }
   if (first) first->raise();
@@ -122,7 +122,7 @@ void step(Device device, StepOptions options, std::source_location site) {
 void wait(const std::vector<Device>& which, std::source_location site) {
   const CallScope scope("wait", site);
   const std::vector<Device> all = which.empty() ? devices() : which;
-  for (const Device device : all) let_runs_end(device.id());
+  for (const Device device : all) let_work_end(device.id());
   for (const Device device : all) {
     if (const FailureRef failure = take_failure(device.id())) failure->raise();
   }
@@ -138,14 +138,7 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
     std::transform(first, first + bytes, plain.begin(), [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
     return from_host(plain.data(), dtype, shape, device);
   }
-  Backend& backend = backend_of(device.id());
-  BufferRef buffer = backend.allocate(bytes, device.id());
-  {
-    const TimedSection timed(kUploadTime);
-    backend.copy_from_host(*buffer, data, bytes);
-  }
-  count(kUploads);
-  return make_ready(std::move(buffer), dtype, intern_shape(shape));
+  return make_tensor(upload(data, bytes, device.id(), kind_here(dtype, intern_shape(shape))), device.id());
 }
 
 Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
@@ -215,7 +208,13 @@ void tell_of_move(const Tensor& from, const Tensor& to) {
 Tensor to_device(const Tensor& x, Device device, std::source_location site) {
   const CallScope scope("to_device", site);
   if (x.device() == device) return x;
-  Tensor moved = from_host(read_value(state_of(x)), x.dtype(), x.shape(), device);
+  TensorState& state = state_of(x);
+  tell_watchers([&](Watcher& watcher) { watcher.reading(state); });
+  TensorState* const states[] = {&state};
+  (void)evaluate(states);
+  const std::size_t bytes = byte_size(Meta{x.dtype(), x.shape()});
+  const ValueKind kind = kind_here(state.dtype, state.shape);
+  Tensor moved = make_tensor(copy_to_device(state.value, state.device, device.id(), bytes, kind), device.id());
   if (current_watcher != nullptr) tell_of_move(x, moved);
   return moved;
 }

@@ -12,6 +12,7 @@
 #include "executor/run.h"
 #include "executor/save_graphs.h"
 #include "executor/syncs.h"
+#include "executor/transfer.h"
 #include "executor/workers.h"
 #include "ir/op_number.h"
 #include "ir/tape.h"
@@ -83,8 +84,7 @@ void handle_moved(TensorState* state, std::uint32_t index) { state->index = inde
 /// Takes the selected records out of the tape: their handles get promises, later records read those as leaves. The tape
 /// may have grown since it was selected. Needs the tape's lock.
 std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extract& extract, PlanPtr plan) {
-  auto run = std::make_unique<Run>();
-  run->plan = std::move(plan);
+  auto run = std::make_unique<Run>(std::move(plan));
   run->scalars = std::move(extract.graph.scalars);
   run->sources = std::make_shared<const std::vector<Source>>(std::move(extract.graph.sources));
   for (const std::uint32_t leaf : extract.leaf_of) run->inputs.push_back(tape.leaf(leaf).value);
@@ -109,8 +109,7 @@ std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extr
 
 /// The same for a tape that equals an image: nothing stays.
 std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
-  auto run = std::make_unique<Run>();
-  run->plan = image.plan;
+  auto run = std::make_unique<Run>(image.plan);
   run->sources = image.sources_in(tape);
   run->inputs.reserve(image.leaf_of.size());
   run->scalars.reserve(image.scalar_of.size());
@@ -136,8 +135,7 @@ std::vector<std::uint8_t> given_away(Tape& tape, const Tape::Extract& extract, s
   if (tape.version() != version) return given;  // it will be looked at again
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Value& value = *tape.leaf(extract.leaf_of[i]).value;
-    given[i] =
-        value.refs.load(std::memory_order_acquire) == 1 && value.settled() && value.buffer && value.buffer->unique();
+    given[i] = value.held_once() && value.issued() && value.buffer && value.buffer->unique();
   }
   return given;
 }
@@ -344,7 +342,7 @@ const void* read_value(TensorState& state) {
     if (waits_for_started) note_wait(WaitKind::value, current_call.source, timed.so_far());
   }
   if (state.value->failure) state.value->failure->raise();
-  return backend_of(state.device).host_pointer(*state.value->buffer);
+  return host_view(*state.value, state.device);
 }
 
 }  // namespace lento

@@ -3,7 +3,7 @@
 #include "base/called.h"
 #include "base/fail.h"
 #include "base/memory.h"
-#include "executor/run.h"
+#include "executor/work.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void check_memory(const Plan& plan, std::span<const Source> sources,
   std::size_t peak = plan.program->planned_peak();
   const auto fits = [&] { return account.live.load() + planned_bytes_under_way(plan.device) + peak <= limit; };
   if (fits()) return;
-  let_runs_end(plan.device);
+  let_work_end(plan.device);
   if (fits()) return;
   peak -= plan.program->reused_bytes(donated());
   if (fits()) return;

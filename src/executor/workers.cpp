@@ -4,6 +4,7 @@
 #include "base/fork.h"
 #include "base/interrupt.h"
 #include "base/process_end.h"
+#include "executor/work.h"
 
 #include <pthread.h>
 
@@ -130,6 +131,8 @@ void before_fork() {
   // What a task lets go of at its end may need the front end's lock, which a thread that forks holds.
   const Blocking blocking(WhoMayBlock::anybody);
   while (launching != 0) std::this_thread::yield();
+  // Those of the pools end here too; what starts on a worker may go on on a device.
+  let_devices_end();
   for (Pool& pool : *current_pools()) pool.pause();
 }
 
@@ -162,6 +165,8 @@ void end_workers() {
   ending_thread = std::this_thread::get_id();
   ending = true;
   while (launching != 0) std::this_thread::yield();
+  // Those of the pools end here too; what starts on a worker may go on on a device.
+  let_devices_end();
   for (Pool& pool : *current_pools()) pool.stop();
 }
 

@@ -1,14 +1,18 @@
 #include "runtime/compiled_program.h"
 
 #include "compiler/passes/simplify.h"
+#include "runtime/fallback_call.h"
+#include "runtime/issue_run.h"
 #include "runtime/program_run.h"
 
+#include <limits>
 #include <utility>
 
 namespace lento {
 
-CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& target, const CompileOptions& options)
-    : graph_(std::move(graph)), driver_(driver) {
+CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& target, const CompileOptions& options,
+                                 DeviceQueues* queues)
+    : graph_(std::move(graph)), driver_(driver), queues_(queues) {
   if (options.fusion) simplified_ = to_string(simplify(graph_));
   schedule_ = make_schedule(graph_, target, options);
   prepared_ = driver.prepare(graph_, schedule_, options);
@@ -19,8 +23,14 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
   donors_ = Donors(graph_, schedule_);
   for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
     const Step& step = schedule_.steps[s];
+    std::unique_ptr<const PreparedCall>& call = prepared_.calls[s];
+    if (queues_ != nullptr && !step.is_kernel) {
+      if (call == nullptr && step.views.empty()) call = make_fallback_call(graph_, step, *queues_, options);
+      // A caller that records must not wait for the device: such programs are left to a worker.
+      if (call == nullptr || call->waits()) estimated_microseconds_ = std::numeric_limits<double>::infinity();
+    }
     double nanoseconds = step.is_kernel ? step.cost * target.nanoseconds_per_instruction : step.cost;
-    if (prepared_.calls[s] != nullptr) nanoseconds = prepared_.calls[s]->nanoseconds();
+    if (call != nullptr) nanoseconds = call->nanoseconds();
     estimated_microseconds_ += (nanoseconds + target.nanoseconds_per_step) / 1000;
   }
 }
@@ -44,6 +54,19 @@ void CompiledProgram::improve() {
 
 std::string CompiledProgram::text() const { return simplified_ + to_string(schedule_, graph_); }
 
-void CompiledProgram::run(const RunArguments& arguments) { ProgramRun(*this, arguments).run(); }
+void CompiledProgram::run(const RunArguments& arguments) {
+  const std::unique_ptr<IssuedRun> issued = issue(arguments);
+  if (issued == nullptr) return;
+  issued->fence()->wait();
+  issued->settle(arguments);
+}
+
+std::unique_ptr<IssuedRun> CompiledProgram::issue(const RunArguments& arguments) {
+  if (queues_ == nullptr) {
+    ProgramRun(*this, arguments).run();
+    return nullptr;
+  }
+  return issue_run(*this, *queues_, arguments);
+}
 
 }  // namespace lento

@@ -4,11 +4,13 @@
 
 #include "backend/backend.h"
 #include "backend/driver.h"
+#include "backend/queues.h"
 #include "compiler/schedule.h"
 #include "runtime/donors.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +19,13 @@ namespace lento {
 
 class CompiledProgram final : public Program {
  public:
-  /// `target` is the driver's own, or one with other limits, for tests.
-  CompiledProgram(Graph graph, Driver& driver, const Target& target, const CompileOptions& options);
+  /// `target` is the driver's own, or one with other limits, for tests. `queues` are the device's, if it has any.
+  CompiledProgram(Graph graph, Driver& driver, const Target& target, const CompileOptions& options,
+                  DeviceQueues* queues = nullptr);
 
+  /// On a device with queues this waits for the end.
   void run(const RunArguments& arguments) override;
+  std::unique_ptr<IssuedRun> issue(const RunArguments& arguments) override;
   double estimated_microseconds() const override { return estimated_microseconds_; }
   std::size_t bytes() const override;
   std::size_t planned_peak() const override { return schedule_.temporary_bytes + schedule_.output_bytes; }
@@ -31,6 +36,8 @@ class CompiledProgram final : public Program {
   std::size_t compiled_kernels() const override { return prepared_.compiled; }
   std::size_t code_bytes() const override;
   std::string text() const override;
+  const Graph& graph() const { return graph_; }
+  const Schedule& schedule() const { return schedule_; }
   /// Compiles every kernel with care now instead of when it has run often.
   void improve();
 
@@ -39,6 +46,7 @@ class CompiledProgram final : public Program {
 
   Graph graph_;  // simplified
   Driver& driver_;
+  DeviceQueues* queues_;
   std::string simplified_;  // what was done to the graph, for people
   Schedule schedule_;
   PreparedSchedule prepared_;

@@ -3,8 +3,10 @@
 #include "backend/node_call.h"
 #include "base/counters.h"
 #include "base/fail.h"
+#include "base/fork.h"
 #include "ir/op.h"
 #include "ir/op_counters.h"
+#include "runtime/fallback_call.h"
 
 #include <new>
 #include <numeric>
@@ -18,6 +20,19 @@ namespace {
 const CounterId kFallback = make_op_counters("fallback.");
 
 }  // namespace
+
+const FailureRef& unknown_failure() {
+  struct Unknown {
+    FailureRef failure = Failure::make(ErrorKind::backend, "an input has failed", {});
+  };
+  return Lasting<Unknown>::get().failure;
+}
+
+const FailureRef& failure_of(const Value& input, const DeviceQueues* queues) {
+  if (queues == nullptr) return input.failure;
+  static const FailureRef none;
+  return input.buffer ? none : unknown_failure();
+}
 
 NodeValue& NodeRunner::value_of(std::uint32_t node) {
   const auto own = kept_.find(node);
@@ -35,7 +50,7 @@ void* NodeRunner::materialise(OperandRef operand, FailureRef& failure) {
   operand = schedule_.home(operand);
   if (operand.kind() == OperandRef::Kind::leaf) {
     const Value& input = *arguments_.inputs[operand.index()];
-    failure = input.failure;
+    failure = failure_of(input, queues_);
     return failure ? nullptr : input.buffer->data();
   }
   const std::uint32_t node = operand.index();
@@ -75,7 +90,11 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
     };
     call_node(graph_, node, arguments_.scalars, input, put, scratch, [this](const NodeCall& call) {
       count(kFallback + static_cast<CounterId>(call.op));
-      driver_.run_node(call);
+      if (queues_ == nullptr) {
+        driver_.run_node(call);
+      } else {
+        run_node_on_host(call, *queues_);
+      }
     });
   } catch (const Error& error) {
     poison(Failure::make(error.kind(), error.what(), arguments_.sources[graph_.origin(node)]));

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "backend/driver.h"
+#include "backend/queues.h"
 #include "base/function_ref.h"
 #include "compiler/schedule.h"
 
@@ -20,11 +21,18 @@ struct NodeValue {
   FailureRef failure;
 };
 
+/// Stands for the failure of an input that has no buffer: which one that is may not be known yet.
+const FailureRef& unknown_failure();
+/// Why an input cannot be read, or null. With queues only what can no longer change is looked at, since an input may
+/// fail while a run that reads it is being issued: whether it has a buffer.
+const FailureRef& failure_of(const Value& input, const DeviceQueues* queues);
+
 class NodeRunner {
  public:
+  /// `queues` are the device's, if it has any.
   NodeRunner(const Graph& graph, const Schedule& schedule, const RunArguments& arguments,
-             std::vector<NodeValue>& values, Driver& driver)
-      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), driver_(driver) {}
+             std::vector<NodeValue>& values, Driver& driver, DeviceQueues* queues)
+      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), driver_(driver), queues_(queues) {}
 
   /// Computes a node and its further results. Those that have a place are put there (`place` gives them memory); others
   /// live as long as the runner. A failure poisons exactly this node and its results.
@@ -46,6 +54,7 @@ class NodeRunner {
   const RunArguments& arguments_;
   std::vector<NodeValue>& values_;
   Driver& driver_;
+  DeviceQueues* queues_;
   std::map<std::uint32_t, NodeValue> kept_;  // values that have no place
 };
 

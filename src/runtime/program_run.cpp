@@ -34,6 +34,7 @@ ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& argum
       graph_(program.graph_),
       schedule_(program.schedule_),
       arguments_(arguments),
+      queues_(program.queues_),
       values_(program.graph_.nodes.size()),
       output_buffers_(program.graph_.outputs.size()),
       given_(arguments.donated.begin(), arguments.donated.end()) {
@@ -62,24 +63,40 @@ void ProgramRun::run() {
 void ProgramRun::hand_out() const {
   for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
     const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
+    const bool is_input = stored.kind() == OperandRef::Kind::leaf;
+    const FailureRef& failure = is_input ? failure_of(*arguments_.inputs[stored.index()], queues_) : values_[stored.index()].failure;
     Value& output = *arguments_.outputs[k];
-    if (stored.kind() == OperandRef::Kind::leaf) {
-      const Value& input = *arguments_.inputs[stored.index()];
-      output.failure = input.failure;
-      if (!input.failure) output.buffer = input.buffer;
-      continue;
-    }
-    const NodeValue& value = values_[stored.index()];
-    output.failure = value.failure;
-    if (!value.failure) output.buffer = value.buffer;
+    if (!failure) output.buffer = is_input ? arguments_.inputs[stored.index()]->buffer : values_[stored.index()].buffer;
+    if (queues_ == nullptr) output.failure = failure;
   }
+}
+
+void ProgramRun::forget_donated() {
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (arguments_.donated[i] != 0 && given_[i] == 0) arguments_.inputs[i]->buffer.reset();
+  }
+}
+
+std::vector<std::pair<std::uint32_t, FailureRef>> ProgramRun::known_failures() const {
+  std::vector<std::pair<std::uint32_t, FailureRef>> known;
+  for (std::uint32_t node = 0; node < values_.size(); ++node) {
+    const FailureRef& failure = values_[node].failure;
+    if (failure && failure != unknown_failure()) known.emplace_back(node, failure);
+  }
+  return known;
+}
+
+LateFailure* ProgramRun::expect_late(std::vector<std::uint32_t> nodes) {
+  auto failures = std::make_unique<LateFailure[]>(nodes.size());
+  late_.push_back({std::move(nodes), std::move(failures)});
+  return late_.back().failures.get();
 }
 
 // --- values ---
 
 bool ProgramRun::failed(OperandRef operand) const {
   operand = schedule_.home(operand);
-  if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(arguments_.inputs[operand.index()]->failure);
+  if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(failure_of(*arguments_.inputs[operand.index()], queues_));
   return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
 }
 
@@ -101,6 +118,8 @@ void ProgramRun::place(std::uint32_t node) {
     value.buffer = buffer;
     value.data = buffer->data();
   } else {
+    // An empty value has an address too, one of the device's.
+    if (queues_ != nullptr && !block_) block_ = driver_.allocate(0);
     value.data = temporary(place);
   }
 }
@@ -184,7 +203,7 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
       kernels_.addresses.back() =
           address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
     }
-    if (!step.picked.empty() && !positions_fit(step)) return false;
+    if (!step.picked.empty() && queues_ == nullptr && !positions_fit(step)) return false;
   }
   return true;
 }
@@ -241,7 +260,8 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
                                                step.picked.empty() ? nullptr : step.picked.data()},
                                  .sizes = step.sizes,
                                  .cost = step.cost,
-                                 .tile_count = kernels_.tile_operands.size() - first_tile});
+                                 .tile_count = kernels_.tile_operands.size() - first_tile,
+                                 .late = queues_ == nullptr || step.picked.empty() ? nullptr : expect_late(step.pickers)});
     addresses += step.operands.size();
   }
 }
@@ -283,7 +303,8 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
     if (updates_first_operand(record.op) && call_.results[0] != call_.operands[0]) {
       driver_.copy(call_.results[0], call_.operands[0], byte_size(record));
     }
-    program_.prepared_.calls[number]->run({call_.operands, call_.numbers, call_.results, call_.inputs});
+    LateFailure* const late = queues_ == nullptr ? nullptr : expect_late({node});
+    program_.prepared_.calls[number]->run({call_.operands, call_.numbers, call_.results, call_.inputs, late});
   } catch (const Error& error) {
     poison(number, number, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -293,7 +314,7 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
 }
 
 void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
-  NodeRunner runner(graph_, schedule_, arguments_, values_, driver_);
+  NodeRunner runner(graph_, schedule_, arguments_, values_, driver_, queues_);
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     try {

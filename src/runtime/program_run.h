@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace lento {
@@ -15,9 +17,26 @@ namespace lento {
 class ProgramRun {
  public:
   ProgramRun(const CompiledProgram& program, const RunArguments& arguments);
+  /// On a device with queues: queues the work and sets the buffers of the outputs, not their failures.
   void run();
 
+  // --- of a device with queues, after run() ---
+
+  /// Lets go of inputs whose memory results have taken: whoever holds such an input must not hold the result's memory.
+  void forget_donated();
+  /// Failures that were known before the device began, by node. What a node has from an input is not told.
+  std::vector<std::pair<std::uint32_t, FailureRef>> known_failures() const;
+  /// Where the device says what failed while it ran.
+  struct Late {
+    std::vector<std::uint32_t> nodes;  // one per failure
+    std::unique_ptr<LateFailure[]> failures;
+  };
+  std::vector<Late> take_late() { return std::move(late_); }
+
  private:
+  /// Where these nodes, one per failure, may fail later.
+  LateFailure* expect_late(std::vector<std::uint32_t> nodes);
+
   // --- values ---
 
   bool failed(OperandRef operand) const;
@@ -79,6 +98,8 @@ class ProgramRun {
   const Graph& graph_;
   const Schedule& schedule_;
   const RunArguments& arguments_;
+  DeviceQueues* queues_;
+  std::vector<Late> late_;
   std::vector<NodeValue> values_;          // one per node
   std::vector<BufferRef> output_buffers_;  // one per output
   std::vector<std::uint8_t> given_;        // one per input: its memory may still be taken

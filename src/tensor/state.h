@@ -41,6 +41,10 @@ inline void give_value(TensorState& state, ValueRef value) {
   state.value = std::move(value);
 }
 
+/// A tensor that has this value, which may still be computed.
+Tensor make_tensor(ValueRef value, std::uint8_t device);
+/// What a value is that the current call makes.
+ValueKind kind_here(DType dtype, ShapeId shape);
 /// A ready tensor on this buffer.
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
 

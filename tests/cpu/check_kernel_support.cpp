@@ -1,7 +1,7 @@
 #include "cpu/check_kernel.h"
 
 #include "backends/cpu/long_reduction.h"
-#include "cpu/interpret.h"
+#include "backends/reference/interpret_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ void check_kernel(Random& random, const KernelCall& call, Variants& variants, bo
   std::vector<void*> addresses;
   Memory expected = call.memory;
   if (specified) {
-    interpret(call.kernel, call.arguments(expected, addresses));
+    reference::interpret(call.kernel, call.arguments(expected, addresses));
   } else {
     variants.of(call.kernel)[0].code->run(call.arguments(expected, addresses), call.whole());
   }

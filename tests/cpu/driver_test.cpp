@@ -6,7 +6,7 @@
 #include "backends/reference/interpreter.h"
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
-#include "cpu/interpret.h"
+#include "backends/reference/interpret_kernel.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 #include "runtime/compiled_program.h"
@@ -61,7 +61,7 @@ class InterpretingDriver final : public Driver {
 
   void launch(const KernelLaunch& launch) override {
     ++launches;
-    testing::interpret(*launch.kernel, launch.arguments);
+    reference::interpret(*launch.kernel, launch.arguments);
   }
   void launch_chain(std::span<const KernelLaunch>, std::span<const TileOperand>, const Chain&) override {
     ADD_FAILURE() << "the target has no chains";

@@ -10,7 +10,7 @@
 #include "compiler/schedule.h"
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
-#include "cpu/interpret.h"
+#include "backends/reference/interpret_kernel.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
@@ -57,7 +57,7 @@ class KernelChecker {
       ++interpreted;
       testing::KernelCall done = *call;
       std::vector<void*> addresses;
-      testing::interpret(kernel, call->arguments(done.memory, addresses));
+      reference::interpret(kernel, call->arguments(done.memory, addresses));
       for (std::size_t j = 0; j < step.operands.size(); ++j) {
         const std::uint32_t node = step.operands[j].base.index();
         if (!kernel.operands[j].output || is_promised[node] == 0) continue;

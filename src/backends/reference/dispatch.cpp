@@ -4,6 +4,8 @@
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
 
+#include <cstring>
+
 namespace lento::reference {
 
 std::vector<Array> arrays_of(std::span<const Argument> arguments) {
@@ -33,6 +35,9 @@ void run_node(const NodeCall& call) {
   std::vector<Array> results;
   results.reserve(call.results.size());
   for (const NodeCall::Tensor& result : call.results) results.emplace_back(result.data, result.dtype, *result.shape);
+  if (updates_first_operand(call.op) && call.results[0].data != call.operands[0].data) {
+    std::memcpy(call.results[0].data, call.operands[0].data, byte_size(call.results[0].dtype, *call.results[0].shape));
+  }
   run(call.op, results, arguments, call.attrs);
 }
 

@@ -1,5 +1,5 @@
 // Interpreting kernels: each value at each point, one call of a reference loop at a time.
-#include "cpu/interpret.h"
+#include "backends/reference/interpret_kernel.h"
 
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-namespace lento::testing {
+namespace lento::reference {
 
 namespace {
 
@@ -24,10 +24,12 @@ struct Element {
   alignas(16) std::byte bytes[16] = {};
 };
 
-class Interpreter {
+class KernelInterpreter {
  public:
-  Interpreter(const Kernel& kernel, const KernelArguments& arguments)
-      : kernel_(kernel), arguments_(arguments), position_(kernel.dims, 0) {
+  using Missing = FunctionRef<void(std::size_t operand, std::int64_t position)>;
+
+  KernelInterpreter(const Kernel& kernel, const KernelArguments& arguments, const Missing* missing)
+      : kernel_(kernel), arguments_(arguments), missing_(missing), position_(kernel.dims, 0) {
     if (kernel.form == LoopForm::row) reduced_ = kernel.dims - 1U;
     if (kernel.form == LoopForm::column) reduced_ = kernel.dims - 2U;
   }
@@ -36,28 +38,48 @@ class Interpreter {
     const std::span<const std::int64_t> sizes(arguments_.sizes, kernel_.dims);
     std::vector<std::int64_t> outer(sizes.begin(), sizes.end());
     if (kernel_.form != LoopForm::map) outer[reduced_] = 1;
-    reference::for_each_position(outer, [&](std::int64_t, const auto& position) {
+    for_each_position(outer, [&](std::int64_t, const auto& position) {
       for (std::size_t d = 0; d < position_.size(); ++d) position_[d] = position[d];
       known_.assign(kernel_.body.size(), 0);
       reductions_.assign(kernel_.body.size(), {});
       for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
-        const Instruction& i = kernel_.body[at];
-        if (i.kind == Kind::reduce) reductions_[at] = reduce(i);
-        if (i.kind == Kind::store) store(i);
+        if (kernel_.body[at].kind == Kind::reduce) reductions_[at] = reduce(kernel_.body[at]);
       }
+      store_all();
     });
   }
 
  private:
-  void store(const Instruction& i) {
-    const bool all = kernel_.form != LoopForm::map && kernel_.operands[i.index].moves;
-    const std::int64_t count = all ? arguments_.sizes[reduced_] : 1;
+  /// A result may lie where an operand lies. What is stored for the whole row is therefore known before anything is
+  /// stored, and written last; and all that is stored at one point is known before it is written.
+  void store_all() {
+    const std::vector<Element> of_row = values_to_store(false);
+    const std::int64_t count = kernel_.form == LoopForm::map ? 1 : arguments_.sizes[reduced_];
     for (std::int64_t k = 0; k < count; ++k) {
-      if (all) move_to(k);
-      const Element value = evaluate(i.inputs[0]);
-      std::memcpy(address(i.index), value.bytes, size_of(i.dtype));
+      if (k != 0) move_to(k);
+      write(true, values_to_store(true));
     }
-    if (all) move_to(0);
+    if (count > 1) move_to(0);
+    write(false, of_row);
+  }
+
+  bool is_stored(const Instruction& i, bool everywhere) const {
+    return i.kind == Kind::store && everywhere == (kernel_.form == LoopForm::map || kernel_.operands[i.index].moves);
+  }
+
+  std::vector<Element> values_to_store(bool everywhere) {
+    std::vector<Element> values;
+    for (const Instruction& i : kernel_.body) {
+      if (is_stored(i, everywhere)) values.push_back(evaluate(i.inputs[0]));
+    }
+    return values;
+  }
+
+  void write(bool everywhere, const std::vector<Element>& values) {
+    auto value = values.begin();
+    for (const Instruction& i : kernel_.body) {
+      if (is_stored(i, everywhere)) std::memcpy(address(i.index), (value++)->bytes, size_of(i.dtype));
+    }
   }
 
   void move_to(std::int64_t k) {
@@ -78,23 +100,23 @@ class Interpreter {
       const auto load = [&](std::int64_t k) {
         T value;
         std::memcpy(static_cast<void*>(&value), at(k).bytes, sizeof(T));
-        return reference::widen(value);
+        return widen(value);
       };
       const auto give = [&](auto value) { std::memcpy(result.bytes, &value, sizeof(value)); };
       if (i.op == op::reduce_any || i.op == op::reduce_all) {
         const bool wanted = i.op == op::reduce_any;
         bool found = false;
-        for (std::int64_t k = 0; k < count; ++k) found |= reference::is_nonzero(load(k)) == wanted;
+        for (std::int64_t k = 0; k < count; ++k) found |= is_nonzero(load(k)) == wanted;
         return give(found == wanted);
       }
       if (i.op == op::arg_max || i.op == op::arg_min) {
-        if constexpr (!reference::Complex<T>) {
+        if constexpr (!Complex<T>) {
           std::int64_t best = 0;
           for (std::int64_t k = 1; k < count; ++k) {
             const auto current = load(best);
             const auto candidate = load(k);
             const bool better = i.op == op::arg_max ? candidate > current : candidate < current;
-            if (!reference::is_nan(current) && (reference::is_nan(candidate) || better)) best = k;
+            if (!is_nan(current) && (is_nan(candidate) || better)) best = k;
           }
           give(best);
         }
@@ -103,10 +125,10 @@ class Interpreter {
       const auto with = [&](auto combine, int empty) {
         give(count == 0 ? static_cast<T>(empty) : static_cast<T>(reduce_in_order(count, load, combine)));
       };
-      if (i.op == op::reduce_sum) with(reference::Add{}, 0);
-      if (i.op == op::reduce_prod) with(reference::Multiply{}, 1);
-      if (i.op == op::reduce_max) with(reference::Maximum{}, 0);
-      if (i.op == op::reduce_min) with(reference::Minimum{}, 0);
+      if (i.op == op::reduce_sum) with(Add{}, 0);
+      if (i.op == op::reduce_prod) with(Multiply{}, 1);
+      if (i.op == op::reduce_max) with(Maximum{}, 0);
+      if (i.op == op::reduce_min) with(Minimum{}, 0);
     });
     return result;
   }
@@ -141,14 +163,14 @@ class Interpreter {
           pointers[j] = inputs[j].bytes;
         }
         const DType dtype = kernel_.body[i.inputs[i.input_count - 1]].dtype;
-        reference::find_elementwise(i.op, dtype)(1, result.bytes, pointers, strides);
+        find_elementwise(i.op, dtype)(1, result.bytes, pointers, strides);
         break;
       }
       case Kind::cast: {
         Element input = evaluate(i.inputs[0]);
         const Shape one{1};
-        reference::astype(reference::Array(result.bytes, i.dtype, one),
-                          reference::Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
+        astype(Array(result.bytes, i.dtype, one),
+                          Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
         break;
       }
       case Kind::reduce:
@@ -166,7 +188,11 @@ class Interpreter {
     }
     if (const std::uint16_t by = kernel_.operands[operand].picked_by; by != kNotPicked) {
       const PickedRows& rows = arguments_.picked[operand];
-      const std::int64_t position = Scalar::read(kernel_.operands[by].dtype, address(by)).to<std::int64_t>();
+      std::int64_t position = Scalar::read(kernel_.operands[by].dtype, address(by)).to<std::int64_t>();
+      if (missing_ != nullptr && (position < -rows.extent || position >= rows.extent)) {
+        (*missing_)(operand, position);
+        position = 0;
+      }
       offset += (position < 0 ? position + rows.extent : position) * rows.stride;
     }
     const auto bytes = static_cast<std::int64_t>(size_of(kernel_.operands[operand].dtype));
@@ -175,6 +201,7 @@ class Interpreter {
 
   const Kernel& kernel_;
   const KernelArguments& arguments_;
+  const Missing* missing_;
   std::vector<std::int64_t> position_;
   std::size_t reduced_ = 0;
   std::vector<Element> reductions_;
@@ -184,6 +211,8 @@ class Interpreter {
 
 }  // namespace
 
-void interpret(const Kernel& kernel, const KernelArguments& arguments) { Interpreter(kernel, arguments).run(); }
+void interpret(const Kernel& kernel, const KernelArguments& arguments, const KernelInterpreter::Missing* missing) {
+  KernelInterpreter(kernel, arguments, missing).run();
+}
 
-}  // namespace lento::testing
+}  // namespace lento::reference

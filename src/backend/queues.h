@@ -1,0 +1,34 @@
+// DeviceQueues: what a device gives that works on its own, in memory of its own. Compiled programs are queued by its
+// driver; here are the copies between its memory and the host's, and the order between queues. Any thread may call all
+// of it.
+#pragma once
+
+#include "base/buffer.h"
+#include "base/fence.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lento {
+
+/// Work of one queue runs in the order in which it was queued. Queues are ordered by fences alone.
+enum class Queue : std::uint8_t { compute, upload, download };
+inline constexpr std::size_t kQueues = 3;
+
+class DeviceQueues {
+ public:
+  virtual ~DeviceQueues() = default;
+  /// The point behind everything that the queue was given so far.
+  virtual FenceRef record(Queue queue) = 0;
+  /// What the queue is given from now on begins when the fence, one of this device, is reached. Comes back at once.
+  virtual void wait(Queue queue, const FenceRef& fence) = 0;
+
+  /// Queues a copy from the host's memory, which stays what it is until the copy has ended.
+  virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
+  /// Queues a copy to the host's memory, which is there until the copy has ended.
+  virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
+  /// Memory of the host that this device copies from and to best.
+  virtual BufferRef host_memory(std::size_t bytes) = 0;
+};
+
+}  // namespace lento

@@ -1,0 +1,25 @@
+// The toy device, as tests see it.
+#pragma once
+
+#include <cstdint>
+
+namespace lento::toy {
+
+/// Registers toy:0 and toy:1, once.
+void register_toy();
+
+/// What the devices have code for. Programs that were compiled before stay as they are.
+enum class Support : std::uint8_t {
+  all,      // every op
+  kernels,  // whatever can be in a kernel; calls fall back
+  few,      // ten elementwise ops
+};
+void set_support(Support support);
+
+/// From now on queues pause at random, by this seed, before some of their work. 0: they do not.
+void set_delays(std::uint64_t seed);
+
+/// Holds back everything that the queues of both devices have not begun, until they are let go on.
+void hold(bool held);
+
+}  // namespace lento::toy

@@ -1,0 +1,21 @@
+// Fence: a point in a queue of a device that works on its own. What was queued before it has ended once it is reached.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace lento {
+
+class Fence {
+ public:
+  virtual ~Fence() = default;
+  virtual bool done() const = 0;
+  /// Blocks until it is reached, or the device is lost.
+  virtual void wait() const = 0;
+  /// Calls the function once: at once when the fence has been reached, else on a thread of the device. Functions of one
+  /// queue are called in the order of its fences. The function must not throw, and must not wait for the device.
+  virtual void then(std::function<void()> function) = 0;
+};
+using FenceRef = std::shared_ptr<Fence>;
+
+}  // namespace lento

@@ -1,0 +1,253 @@
+#include "executor/work.h"
+
+#include "backend/backend.h"
+#include "base/counters.h"
+#include "base/devices.h"
+#include "base/fork.h"
+#include "base/timings.h"
+#include "executor/syncs.h"
+#include "executor/workers.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+namespace lento {
+
+namespace {
+
+const CounterId kRoomWaits = counter_id("sync.room");
+const TimingId kRoomTime = timing_id("sync.room");
+
+/// Work under way on one device, and what went wrong on it since the last wait.
+struct DeviceWork {
+  ForkMutex mutex{ForkOrder::runs};
+  Work* first = nullptr;  // oldest; linked through the work, so that launching cannot fail for lack of memory
+  Work* last = nullptr;
+  std::size_t count = 0;
+  std::size_t planned_bytes = 0;
+  std::deque<FailureRef> unreported;  // oldest first
+
+  void add(Work& work) {
+    const std::lock_guard lock(mutex);
+    work.previous = last;
+    (last == nullptr ? first : last->next) = &work;
+    last = &work;
+    if (work.counts()) ++count;
+    planned_bytes += work.planned_bytes();
+  }
+  void remove(Work& work) {
+    const std::lock_guard lock(mutex);
+    (work.previous == nullptr ? first : work.previous->next) = work.next;
+    (work.next == nullptr ? last : work.next->previous) = work.previous;
+    if (work.counts()) --count;
+  }
+  /// What it was going to allocate has been, and most of it has been freed again.
+  void release_planned(const Work& work) {
+    const std::lock_guard lock(mutex);
+    planned_bytes -= work.planned_bytes();
+  }
+};
+DeviceWork& work_on(std::uint8_t device) { return Lasting<std::array<DeviceWork, kMaxDevices>>::get()[device]; }
+constexpr std::size_t kMaxUnreported = 100;  // failures
+std::atomic<std::uint32_t> inflight_limit{16};
+
+/// A failure that began in this work; older poison has been reported where it began.
+FailureRef own_failure(const Work& work) {
+  for (const ValueRef& output : work.outputs) {
+    if (!output->failure) continue;
+    const bool inherited =
+        std::ranges::any_of(work.inputs, [&](const ValueRef& input) { return input->failure == output->failure; });
+    if (!inherited) return output->failure;
+  }
+  return {};
+}
+
+/// Asks the producers of inputs to tell when they have reached the stage; `count` is how many will.
+void listen(const std::vector<ValueRef>& inputs, Stage stage, CompletionListener& listener,
+            std::atomic<std::uint32_t>& count) {
+  const auto reached = [stage](const Value& value) {
+    return stage == Stage::issued ? value.issued() : value.settled();
+  };
+  for (const ValueRef& input : inputs) {
+    if (reached(*input)) continue;
+    count.fetch_add(1, std::memory_order_relaxed);
+    bool listens = false;
+    try {
+      listens = input->producer->add_listener(&listener, stage);
+    } catch (const std::bad_alloc&) {
+      while (!reached(*input)) std::this_thread::yield();  // no memory to be told of it: then wait for it here
+    }
+    if (!listens) count.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+void poison(Work& work, ErrorKind kind, const std::string& message) {
+  const FailureRef failure = Failure::make(kind, message, {});
+  for (const ValueRef& output : work.outputs) {
+    output->buffer.reset();
+    output->failure = failure;
+  }
+}
+
+void Work::completed() {
+  if (waits_for_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  submit(Workers::run, [this] { begin(); });
+}
+
+void Work::begin() {
+  if (FenceRef fence = start()) {
+    follow(std::move(fence));
+  } else {
+    end();
+  }
+}
+
+void Work::follow(FenceRef fence) {
+  for (const ValueRef& output : outputs) output->held_by_work.store(true, std::memory_order_release);
+  rest_.count.store(2, std::memory_order_relaxed);  // the fence, and this function
+  listen(inputs, Stage::done, rest_, rest_.count);
+  if (is_issued()) completion->issue(fence);
+  fence->then([this] { rest_.completed(); });
+  rest_.completed();
+}
+
+void Work::Rest::completed() {
+  if (count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (FenceRef next = work.settle()) {
+    work.follow(std::move(next));
+  } else {
+    work.end();
+  }
+}
+
+void Work::report_failure() {
+  FailureRef failure = own_failure(*this);
+  if (!failure) return;
+  completion->failure = failure;
+  DeviceWork& all = work_on(device);
+  const std::lock_guard lock(all.mutex);
+  // A program that never asks must not collect them for ever.
+  if (all.unreported.size() < kMaxUnreported) all.unreported.push_back(std::move(failure));
+}
+
+void Work::end() {
+  const std::unique_ptr<Work> owned(this);
+  report_failure();
+  // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors.
+  inputs.clear();
+  for (const ValueRef& output : outputs) output->held_by_work.store(false, std::memory_order_release);
+  outputs.clear();
+  DeviceWork& all = work_on(device);
+  all.release_planned(*this);
+  completion->finish();
+  all.remove(*this);
+}
+
+void start_when_ready(std::unique_ptr<Work> work) noexcept {
+  work->queued = true;
+  work_on(work->device).add(*work);
+  listen(work->inputs, Stage::issued, *work, work->waits_for_);
+  // From here on a producer may start the work, and end it, at any moment.
+  work.release()->completed();
+}
+
+bool start_here(Work& work) noexcept {
+  const bool may_go_on = backend_of(work.device).queues(work.device) != nullptr;
+  if (may_go_on) {
+    work.queued = true;
+    work_on(work.device).add(work);
+  }
+  if (FenceRef fence = work.start()) {
+    work.follow(std::move(fence));
+    return false;
+  }
+  if (may_go_on) {
+    work.end();
+    return false;
+  }
+  work.report_failure();
+  // The inputs are let go of by the caller, when it may block: a front end may need a lock for that.
+  work.outputs.clear();
+  work.completion->finish();
+  return true;
+}
+
+FailureRef wait_for_work(std::uint8_t device, const CompletionRef& completion) {
+  completion->wait();
+  if (completion->failure) {
+    DeviceWork& all = work_on(device);
+    const std::lock_guard lock(all.mutex);
+    std::erase(all.unreported, completion->failure);
+  }
+  return completion->failure;
+}
+
+void let_work_end(std::uint8_t device) {
+  DeviceWork& all = work_on(device);
+  std::vector<CompletionRef> pending;
+  {
+    const std::lock_guard lock(all.mutex);
+    for (const Work* work = all.first; work != nullptr; work = work->next) pending.push_back(work->completion);
+  }
+  for (const CompletionRef& completion : pending) completion->wait();
+}
+
+void let_devices_end() {
+  for (const Device device : devices()) {
+    DeviceWork& all = work_on(device.id());
+    while (true) {
+      {
+        const std::lock_guard lock(all.mutex);
+        if (all.first == nullptr) break;
+      }
+      std::this_thread::yield();
+    }
+  }
+}
+
+FailureRef take_failure(std::uint8_t device) {
+  DeviceWork& all = work_on(device);
+  const std::lock_guard lock(all.mutex);
+  if (all.unreported.empty()) return {};
+  FailureRef oldest = std::move(all.unreported.front());
+  all.unreported.pop_front();
+  return oldest;
+}
+
+void wait_for_room(std::uint8_t device) {
+  DeviceWork& all = work_on(device);
+  std::optional<TimedSection> timed;
+  while (true) {
+    CompletionRef oldest;
+    {
+      const std::lock_guard lock(all.mutex);
+      if (all.count < inflight_limit.load(std::memory_order_relaxed)) break;
+      oldest = all.first->completion;
+    }
+    if (!timed && !oldest->done()) {
+      count(kRoomWaits);
+      timed.emplace(kRoomTime);
+    }
+    oldest->wait();
+    std::this_thread::yield();  // work that has just ended may still stand in the list
+  }
+  if (timed) note_wait(WaitKind::room, current_call.source, timed->so_far());
+}
+
+std::size_t planned_bytes_under_way(std::uint8_t device) {
+  DeviceWork& all = work_on(device);
+  const std::lock_guard lock(all.mutex);
+  return all.planned_bytes;
+}
+
+std::uint32_t max_inflight_steps() { return inflight_limit.load(std::memory_order_relaxed); }
+void set_max_inflight_steps(std::uint32_t limit) { inflight_limit.store(limit, std::memory_order_relaxed); }
+
+}  // namespace lento

@@ -1,0 +1,93 @@
+// Work: something under way on a device, a run of a plan or a copy. It begins when the values it reads are issued, and
+// ends when the device has done it; whoever holds its results waits for its completion.
+#pragma once
+
+#include "base/fence.h"
+#include "base/value.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lento {
+
+struct Work : CompletionListener {
+  explicit Work(std::uint8_t on) : device(on) {}
+  virtual ~Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  const std::uint8_t device;
+  std::vector<ValueRef> inputs;   // released when the work has ended
+  std::vector<ValueRef> outputs;  // futures on `completion`
+  CompletionRef completion = Completion::make();
+  bool queued = false;  // it stands among the work under way
+  // Neighbours among the work under way on its device; guarded by that list's lock.
+  Work* previous = nullptr;
+  Work* next = nullptr;
+
+  /// Whether it counts for the limit of work under way.
+  virtual bool counts() const { return true; }
+  /// What it may allocate, at most, for the memory limit.
+  virtual std::size_t planned_bytes() const { return 0; }
+  /// Does it and returns null, or hands it to a device and returns the fence where that will have done it. Inputs are
+  /// issued. What goes wrong sets the failures of outputs.
+  virtual FenceRef start() noexcept = 0;
+  /// Once the fence is reached and all inputs are settled: ends it and returns null, or hands over what comes next.
+  virtual FenceRef settle() noexcept { return {}; }
+  /// Whether later work can be queued behind what start() or settle() has just handed over. Otherwise it has to end first.
+  virtual bool is_issued() const { return true; }
+
+  /// A producer of an input has issued it.
+  void completed() override;
+
+ private:
+  friend void start_when_ready(std::unique_ptr<Work> work) noexcept;
+  friend bool start_here(Work& work) noexcept;
+
+  /// Counts what has to be done before the work has ended.
+  struct Rest final : CompletionListener {
+    explicit Rest(Work& of) : work(of) {}
+    void completed() override;
+    Work& work;
+    std::atomic<std::uint32_t> count{0};
+  };
+
+  void begin();
+  void follow(FenceRef fence);
+  void report_failure();
+  void end();
+
+  std::atomic<std::uint32_t> waits_for_{1};  // inputs that are not issued, and 1 until it is launched
+  Rest rest_{*this};
+};
+
+/// Starts work on a worker once its inputs are issued. It owns itself.
+void start_when_ready(std::unique_ptr<Work> work) noexcept;
+/// Starts work whose inputs are issued on this thread. True when it is done: the caller destroys it once it may block,
+/// and with it lets go of the inputs. False when a device has taken it over: then it owns itself.
+bool start_here(Work& work) noexcept;
+
+/// Sets this failure for all outputs.
+void poison(Work& work, ErrorKind kind, const std::string& message);
+
+/// Blocks until all work launched before has ended.
+void let_work_end(std::uint8_t device);
+/// Before a fork: blocks until no work is under way on any device, without a wait that a front end could break off.
+void let_devices_end();
+/// The oldest failure on the device that nobody has been told of, or null. The caller tells.
+FailureRef take_failure(std::uint8_t device);
+/// Blocks until the work has ended. The failure that began in it, or null; the caller tells.
+FailureRef wait_for_work(std::uint8_t device, const CompletionRef& completion);
+/// Blocks while as much work as allowed is under way on the device.
+void wait_for_room(std::uint8_t device);
+/// What the work under way on the device may still allocate, at most.
+std::size_t planned_bytes_under_way(std::uint8_t device);
+
+std::uint32_t max_inflight_steps();
+void set_max_inflight_steps(std::uint32_t limit);
+
+}  // namespace lento

@@ -1,0 +1,103 @@
+#include "runtime/issue_run.h"
+
+#include "base/fail.h"
+#include "ir/op.h"
+#include "runtime/program_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace lento {
+
+namespace {
+
+class QueuedRun final : public IssuedRun {
+ public:
+  QueuedRun(const CompiledProgram& program, ProgramRun& run, FenceRef fence)
+      : graph_(program.graph()),
+        schedule_(program.schedule()),
+        known_(run.known_failures()),
+        late_(run.take_late()),
+        fence_(std::move(fence)) {}
+
+  const FenceRef& fence() const override { return fence_; }
+
+  void settle(const RunArguments& arguments) override {
+    const std::span<const ValueRef> inputs = arguments.inputs, outputs = arguments.outputs;
+    add_late_failures(arguments.sources);
+    const bool all_well =
+        known_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) { return static_cast<bool>(input->failure); });
+    if (all_well) return;
+    const std::vector<FailureRef> failures = spread(inputs);
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
+      outputs[k]->failure = stored.kind() == OperandRef::Kind::leaf ? inputs[stored.index()]->failure
+                                                                    : failures[graph_.outputs[k]];
+    }
+  }
+
+ private:
+  void add_late_failures(std::span<const Source> sources) {
+    for (const ProgramRun::Late& late : late_) {
+      for (std::size_t i = 0; i < late.nodes.size(); ++i) {
+        const LateFailure& failure = late.failures[i];
+        if (!failure.failed.load(std::memory_order_acquire)) continue;
+        const std::uint32_t node = late.nodes[i];
+        const NodeContext context(graph_.nodes[node].op);
+        const Source& source = sources[graph_.origin(node)];
+        known_.emplace_back(node, Failure::make(failure.kind, complete_message(failure.message), source));
+      }
+    }
+  }
+
+  /// The failure of every node: its own, or the first one among its operands.
+  std::vector<FailureRef> spread(std::span<const ValueRef> inputs) const {
+    std::vector<FailureRef> failures(graph_.nodes.size());
+    for (const auto& [node, failure] : known_) {
+      for (std::uint32_t r = 0; r < graph_.result_count(node); ++r) failures[node + r] = failure;
+    }
+    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+      for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
+        if (failures[node]) break;
+        if (operand.kind() == OperandRef::Kind::record) failures[node] = failures[operand.index()];
+        if (operand.kind() == OperandRef::Kind::leaf) failures[node] = inputs[operand.index()]->failure;
+      }
+    }
+    return failures;
+  }
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  std::vector<std::pair<std::uint32_t, FailureRef>> known_;
+  std::vector<ProgramRun::Late> late_;
+  FenceRef fence_;
+};
+
+}  // namespace
+
+std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueues& queues,
+                                     const RunArguments& arguments) {
+  for (const ValueRef& input : arguments.inputs) {
+    if (!input->settled() && input->producer->fence) queues.wait(Queue::compute, input->producer->fence);
+  }
+  ProgramRun run(program, arguments);
+  try {
+    run.run();
+    run.forget_donated();
+    return std::make_unique<QueuedRun>(program, run, queues.record(Queue::compute));
+  } catch (...) {
+    // What is queued uses memory of the inputs, and may still tell of failures.
+    struct Kept {
+      std::vector<ValueRef> inputs;
+      std::vector<ProgramRun::Late> late;
+    };
+    const auto kept = std::make_shared<Kept>(
+        Kept{std::vector<ValueRef>(arguments.inputs.begin(), arguments.inputs.end()), run.take_late()});
+    queues.record(Queue::compute)->then([kept] {});
+    throw;
+  }
+}
+
+}  // namespace lento

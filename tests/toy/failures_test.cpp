@@ -1,0 +1,115 @@
+// What is found out only on the device, and what the device cannot do.
+#include "toy/toy.h"
+
+#include <lento/metrics.h>
+
+#include <string>
+
+namespace lento::test {
+namespace {
+
+class ToyFailures : public Toy {};
+
+std::string message_of(const Tensor& x) {
+  try {
+    (void)x.to_vector<float>();
+  } catch (const IndexError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(ToyFailures, D4_ALateFailurePoisonsExactlyWhatDependsOnIt) {
+  const Tensor table = on_toy(Floats(128, 1)).reshape({4, 32});
+  const Tensor good = positions({1, -4}, device());
+  const Tensor bad = positions({1, 4}, device());
+  for (const bool fuse : {true, false}) {
+    const OptionsScope scope([&] {
+      Options changed = options();
+      changed.fusion = fuse;
+      return changed;
+    }());
+    toy::hold(true);
+    const Tensor a = take(table, good, 0) + 1;
+    const Tensor b = take(table, bad, 0) * 2;
+    const Tensor c = sum(a);
+    EXPECT_NO_THROW(step(device())) << "nothing is known yet";
+    const Tensor later = b + 1;
+    const Tensor other = c * 3;
+    EXPECT_NO_THROW(step(device()));
+    toy::hold(false);
+    EXPECT_EQ(c.to_vector<float>(), Floats{128});
+    EXPECT_EQ(other.to_vector<float>(), Floats{384});
+    EXPECT_NE(message_of(b).find("index 4 is out of range"), std::string::npos) << message_of(b);
+    EXPECT_NE(message_of(b).find("failures_test.cpp:"), std::string::npos) << message_of(b);
+    EXPECT_EQ(message_of(later), message_of(b));
+    EXPECT_THROW(wait({device()}), IndexError);
+    EXPECT_NO_THROW(wait({device()})) << "a failure is told once";
+  }
+}
+
+TEST_F(ToyFailures, D4_WhatComesAfterAFailureStaysInItsBuffers) {
+  const Tensor table = on_toy(Floats(128, 1)).reshape({4, 32});
+  Tensor x = take(table, positions({99, -99}, device()), 0);
+  step(device());
+  for (int i = 0; i < 10; ++i) {
+    x = take(x, positions({0, 1}, device()), 0) + 1;
+    step(device());
+  }
+  EXPECT_NE(message_of(x).find("index 99"), std::string::npos) << message_of(x);
+  EXPECT_EQ(sum(table).to_vector<float>(), Floats{128});
+}
+
+TEST_F(ToyFailures, D3_APoisonedValueStaysPoisonedOnOtherDevices) {
+  const Tensor table = on_toy(Floats(128, 1)).reshape({4, 32});
+  toy::hold(true);
+  const Tensor bad = take(table, positions({7}, device()), 0);
+  const Tensor moved = to_device(bad, device(1)) + 1;
+  const Tensor home = to_device(moved, Device()) + 1;
+  eval({home});
+  toy::hold(false);
+  EXPECT_NE(message_of(home).find("index 7"), std::string::npos) << message_of(home);
+  EXPECT_EQ(message_of(moved), message_of(home));
+}
+
+TEST_F(ToyFailures, D6_WhatTheDeviceLacksRunsOnTheCpuDeviceAndIsCounted) {
+  for (const auto& [support, expected] : {std::pair{toy::Support::all, 0U}, std::pair{toy::Support::kernels, 1U}}) {
+    toy::set_support(support);
+    cache::clear();
+    const Tensor x = on_toy({3, 1, 2});
+    const std::uint64_t before = metrics::counter("fallback.sort_values");
+    const std::uint64_t copies = metrics::counter("transfer.d2h");
+    const Tensor y = sort(x * 2) + 1;
+    step(device());
+    EXPECT_EQ(y.to_vector<float>(), (Floats{3, 5, 7}));
+    EXPECT_EQ(metrics::counter("fallback.sort_values") - before, expected);
+    EXPECT_EQ(metrics::counter("transfer.d2h") - copies, 1 + expected) << "one for the read";
+  }
+}
+
+TEST_F(ToyFailures, D6_StepsWithFallbacksDoNotWaitEither) {
+  toy::set_support(toy::Support::few);
+  cache::clear();
+  const Tensor x = on_toy({3, 1, 2});
+  toy::hold(true);
+  const Tensor y = cumulative_sum(sort(x));
+  step(device());
+  const Tensor z = y * 2;
+  step(device());
+  toy::hold(false);
+  EXPECT_EQ(z.to_vector<float>(), (Floats{2, 6, 12}));
+}
+
+TEST_F(ToyFailures, E7_AFallbackThatFailsPoisonsItsResult) {
+  toy::set_support(toy::Support::few);
+  cache::clear();
+  const Tensor table = on_toy({1, 2, 3});
+  const Tensor bad = take(table, positions({0, 5}, device()), 0);
+  const Tensor good = table + 1;
+  step(device());
+  EXPECT_EQ(good.to_vector<float>(), (Floats{2, 3, 4}));
+  EXPECT_NE(message_of(bad + 1).find("index 5 is out of range"), std::string::npos) << message_of(bad);
+}
+
+}  // namespace
+}  // namespace lento::test

@@ -1,0 +1,187 @@
+// Runs on a device that works on its own: they are issued at once, one behind the other, and done later.
+#include "toy/toy.h"
+
+#include <lento/metrics.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace lento::test {
+namespace {
+
+class ToyQueues : public Toy {};
+
+TEST_F(ToyQueues, D1_StepsReturnWhenTheyAreIssued) {
+  Tensor x = on_toy({1, 2, 3});
+  Tensor warm = x * 2 + 1;
+  step(device(), {.wait = true});
+  const std::uint64_t workers = metrics::counter("launch.worker");
+  toy::hold(true);
+  for (int i = 0; i < 5; ++i) {
+    x = x * 2 + 1;
+    step(device());
+  }
+  EXPECT_EQ(live_tensors().back().state, "running");
+  EXPECT_EQ(metrics::counter("launch.worker"), workers) << "a step behind one that is only issued wakes no thread";
+  toy::hold(false);
+  EXPECT_EQ(x.to_vector<float>(), (Floats{63, 95, 127}));
+  EXPECT_EQ(warm.to_vector<float>(), (Floats{3, 5, 7}));
+}
+
+TEST_F(ToyQueues, D1_EveryRunCountsForTheLimitOfRunsUnderWay) {
+  const OptionsScope scope([] {
+    Options changed = options();
+    changed.max_inflight_steps = 3;
+    return changed;
+  }());
+  Tensor x = on_toy({1});
+  toy::hold(true);
+  std::atomic<int> steps{0};
+  std::thread stepping([&] {
+    Tensor y = x + 0;
+    for (int i = 0; i < 6; ++i) {
+      y = y + 1;
+      step(device());
+      ++steps;
+    }
+    EXPECT_EQ(y.to_vector<float>(), (Floats{7}));
+  });
+  while (steps < 3) std::this_thread::yield();
+  EXPECT_EQ(metrics::counter("step") >= 3, true);
+  toy::hold(false);
+  stepping.join();
+  EXPECT_EQ(steps, 6);
+}
+
+TEST_F(ToyQueues, T6_StepsThatAreOnlyIssuedUpdateInPlace) {
+  Tensor x = on_toy(Floats(1000, 1));
+  x += 1;
+  step(device(), {.wait = true});
+  toy::hold(true);
+  const std::uint64_t donations = metrics::counter("donation");
+  const std::size_t bytes = memory(device()).live;
+  for (int i = 0; i < 6; ++i) {
+    x += 1;
+    step(device());
+  }
+  EXPECT_EQ(metrics::counter("donation"), donations + 6);
+  EXPECT_EQ(memory(device()).live, bytes);
+  toy::hold(false);
+  EXPECT_EQ(x.to_vector<float>(), Floats(1000, 8));
+}
+
+TEST_F(ToyQueues, D3_HostDataIsReadBeforeFromHostReturns) {
+  toy::hold(true);
+  Floats values{1, 2, 3};
+  const Tensor x = on_toy(values);
+  values = {7, 8, 9};
+  toy::hold(false);
+  EXPECT_EQ(x.to_vector<float>(), (Floats{1, 2, 3}));
+}
+
+TEST_F(ToyQueues, D3_CopiesBetweenDevicesWaitForNothing) {
+  const Tensor x = from_host(Floats{1, 2, 3}.data(), DType::float32, {3});
+  toy::hold(true);
+  const Tensor there = to_device(x * 2, device(0));
+  const Tensor next = to_device(there + 1, device(1));
+  const Tensor back = to_device(next * 10, Device());
+  const Tensor sum = back + x;
+  eval({sum});
+  toy::hold(false);
+  EXPECT_EQ(sum.to_vector<float>(), (Floats{31, 52, 73}));
+  EXPECT_EQ(there.to_vector<float>(), (Floats{2, 4, 6}));
+  EXPECT_EQ(next.device(), device(1));
+}
+
+TEST_F(ToyQueues, D3_TheSourceOfACopyMayBeDropped) {
+  Tensor moved;
+  {
+    auto owner = std::make_shared<Floats>(Floats{4, 5, 6});
+    const std::weak_ptr<Floats> alive = owner;
+    Tensor x = from_memory(owner->data(), DType::float32, {3}, owner, Device());
+    owner.reset();
+    toy::hold(true);
+    moved = to_device(x, device());
+    x = Tensor();
+    EXPECT_FALSE(alive.expired()) << "the copy has not begun";
+    toy::hold(false);
+    wait();
+    EXPECT_TRUE(alive.expired());
+  }
+  EXPECT_EQ(moved.to_vector<float>(), (Floats{4, 5, 6}));
+}
+
+TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
+  const Tensor x = on_toy({1, 2});
+  const Tensor y = x + 1;
+  step(device(), {.wait = true});
+  toy::hold(true);
+  const Tensor later = y * 2;
+  step(device());
+  toy::hold(false);
+  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 3}));
+  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 3})) << "a second read has the copy of the first";
+  EXPECT_EQ(later.to_vector<float>(), (Floats{4, 6}));
+}
+
+TEST_F(ToyQueues, D2_AChildComputesOnTheHostAndIsToldThatTheDeviceIsNot) {
+  const Tensor x = on_toy({1, 2});
+  Tensor y = x + 1;
+  step(device());
+  const pid_t child = fork();
+  if (child == 0) {
+    int wrong = 0;
+    try {
+      (void)y.to_vector<float>();
+      wrong |= 1;
+    } catch (const DeviceError& error) {
+      if (std::string(error.what()).find("in use when the process forked") == std::string::npos) wrong |= 2;
+    }
+    const Tensor here = from_host(Floats{1, 2}.data(), DType::float32, {2}) * 3;
+    if (here.to_vector<float>() != Floats{3, 6}) wrong |= 4;
+    _exit(wrong);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 3}));
+}
+
+TEST_F(ToyQueues, E9_MemoryLimitsAreOfADevice) {
+  const Tensor x = on_toy(Floats(1000, 1));
+  wait();
+  set_memory_limit(memory(device()).live + 1000, device());
+  EXPECT_THROW(eval({concat({x, x})}), MemoryError);
+  const Tensor other = on(device(1), Floats(1000, 1));
+  EXPECT_NO_THROW(eval({concat({other, other})}));
+  set_memory_limit(0, device());
+  EXPECT_EQ(concat({x, x}).to_vector<float>(), Floats(2000, 1));
+}
+
+TEST_F(ToyQueues, E10_SeveralThreadsIssueToOneDevice) {
+  toy::set_delays(7);
+  const Tensor shared = on_toy({1, 2, 3});
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Tensor x = shared * (t + 1);
+      for (int i = 0; i < 20; ++i) {
+        x = x + shared;
+        step(device());
+      }
+      const auto n = static_cast<float>(t + 21);
+      if (x.to_vector<float>() == Floats{n, 2 * n, 3 * n}) ++right;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 4);
+}
+
+}  // namespace
+}  // namespace lento::test
