@@ -15,8 +15,8 @@ import lento
 # What the catalogue does not hold, by what it is for.
 PARTS: dict[str, list[str]] = {
     "Tensors and dtypes": [
-        "asarray", "from_dlpack", "DType", "Device", "devices", "broadcast_shapes", "can_cast", "promote_types",
-        "result_type", "isdtype", "finfo", "iinfo", "get_printoptions", "set_printoptions",
+        "asarray", "from_dlpack", "DType", "Device", "devices", "default_device", "set_default_device",
+        "broadcast_shapes", "can_cast", "promote_types", "result_type", "isdtype", "finfo", "iinfo", "get_printoptions", "set_printoptions",
     ],
     "Evaluation": [
         "step", "eval", "wait", "add_step_closure", "run_step_closures", "wait_closures", "options",

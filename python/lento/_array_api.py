@@ -43,7 +43,7 @@ class NamespaceInfo:
 
     def default_device(self) -> Device:
         """The device of tensors that are made without naming one."""
-        return _core.devices()[0]
+        return _core.default_device()
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
         """The dtypes of Python numbers and of indices; the same on all devices."""

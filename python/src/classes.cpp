@@ -205,6 +205,15 @@ void bind_device(nb::module_& module) {
         return list;
       },
       "All devices there are.");
+  module.def(
+      "default_device", [] { return lento::default_device(); },
+      "The device of tensors that are made without naming one.");
+  module.def(
+      "set_default_device",
+      [](const nb::object& device) { lento::set_default_device(device_or_default(device.ptr(), "set_default_device")); },
+      nb::arg("device"),
+      "Tensors that any thread makes from now on without naming a device are made there; those that exist stay where "
+      "they are.");
 }
 
 void bind_generator(nb::module_& module) {

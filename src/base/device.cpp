@@ -22,6 +22,15 @@ Table& table() { return Lasting<Table>::get(); }
 
 }  // namespace
 
+std::atomic<std::uint8_t> detail::default_device_id{0};
+
+Device default_device() { return {}; }
+
+void set_default_device(Device device, std::source_location site) {
+  const CallScope scope("set_default_device", site);
+  detail::default_device_id.store(Device::from_id(device.id(), site).id(), std::memory_order_relaxed);
+}
+
 std::uint8_t add_device(std::string name) {
   Table& devices = table();
   const std::lock_guard lock(devices.mutex);

@@ -17,6 +17,16 @@ if "LENTO_INSTALLED" not in os.environ:
     sys.path.insert(0, str(BUILD / "python"))
 
 
+if device := os.environ.get("LENTO_TEST_DEVICE"):
+    # The whole suite on another device: `make test-python DEVICE=toy`.
+    import lento
+    from lento import _core
+
+    if device.startswith("toy"):
+        _core._register_toy()
+    lento.set_default_device(device)
+
+
 @pytest.fixture(autouse=True)
 def no_older_failures() -> None:
     """A failure that another test provoked and nobody waited for is not this test's."""
