@@ -210,7 +210,9 @@ void bind_device(nb::module_& module) {
       "The device of tensors that are made without naming one.");
   module.def(
       "set_default_device",
-      [](const nb::object& device) { lento::set_default_device(device_or_default(device.ptr(), "set_default_device")); },
+      [](const nb::object& device) {
+        lento::set_default_device(device_or_default(device.ptr(), "set_default_device"));
+      },
       nb::arg("device"),
       "Tensors that any thread makes from now on without naming a device are made there; those that exist stay where "
       "they are.");

@@ -81,8 +81,8 @@ class Backend {
   virtual int device_count() const = 0;
   /// Memory that nothing on the device uses any more. Throws MemoryError.
   virtual BufferRef allocate(std::size_t bytes, std::uint8_t device) = 0;
-  /// The queues of a device that works on its own, in memory of its own; made at its first use. Null: what the device is
-  /// told to do is done when the call comes back.
+  /// The queues of a device that works on its own, in memory of its own; made at its first use. Null: what the device
+  /// is told to do is done when the call comes back.
   virtual DeviceQueues* queues(std::uint8_t device) {
     (void)device;
     return nullptr;

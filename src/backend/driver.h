@@ -32,12 +32,12 @@ class KernelBinary {
 };
 using KernelBinaryRef = std::shared_ptr<KernelBinary>;
 
-/// Where a device with queues says that an op went wrong while it ran. It is read when the run has ended. Work that comes after a failure goes on, computes anything, and stays inside its
-/// buffers.
+/// Where a device with queues says that an op went wrong while it ran. It is read when the run has ended. Work that
+/// comes after a failure goes on, computes anything, and stays inside its buffers.
 struct LateFailure {
   std::atomic<bool> failed{false};
   ErrorKind kind = ErrorKind::index;  // these are written before `failed`
-  std::string message;  // without the op's name
+  std::string message;                // without the op's name
 };
 
 /// What one run of a call reads and writes. Operands are contiguous, except those of ops that Target::takes_views
@@ -94,16 +94,16 @@ struct TileOperand {
 };
 
 /// Everything is called with addresses of the device's memory. On a device without queues what a function does is done
-/// when it comes back, and positions by which a kernel picks rows are in range. On a device with queues (queues.h) it is
-/// queued for Queue::compute, in the order of the calls; arguments that are passed are copied; kernels check positions,
-/// and read some row or other where there is none.
+/// when it comes back, and positions by which a kernel picks rows are in range. On a device with queues (queues.h) it
+/// is queued for Queue::compute, in the order of the calls; arguments that are passed are copied; kernels check
+/// positions, and read some row or other where there is none.
 class Driver {
  public:
   virtual ~Driver() = default;
   virtual const Target& target() const = 0;
 
-  /// Not initialised, and used by what is queued for computing from now on: memory that was freed before may still be in
-  /// use by what is queued already. Throws MemoryError.
+  /// Not initialised, and used by what is queued for computing from now on: memory that was freed before may still be
+  /// in use by what is queued already. Throws MemoryError.
   virtual BufferRef allocate(std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Says that a buffer's memory is about to get another value: what was derived from the old one is stale.
@@ -118,8 +118,8 @@ class Driver {
   /// target has tiles.
   virtual void launch_chain(std::span<const KernelLaunch> launches, std::span<const TileOperand> tile_operands,
                             const Chain& chain);
-  /// Of a device without queues: runs an op that has no code of the device's own, or a node of a step in which something
-  /// failed. Throws Error. With queues, such ops run on the CPU device.
+  /// Of a device without queues: runs an op that has no code of the device's own, or a node of a step in which
+  /// something failed. Throws Error. With queues, such ops run on the CPU device.
   virtual void run_node(const NodeCall& call);
 };
 

@@ -28,7 +28,8 @@ struct NodeCall {
   Op op{};
   AttrsId attrs{};
   std::vector<Tensor> operands;
-  /// One per result that the op declares. The first one of an op that updates its first operand may lie where that does.
+  /// One per result that the op declares. The first one of an op that updates its first operand may lie where that
+  /// does.
   std::vector<Tensor> results;
 };
 

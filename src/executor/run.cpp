@@ -70,7 +70,8 @@ Where where_to_run(const Run& run, AfterLaunch next) {
   if (!std::ranges::all_of(run.inputs, [](const ValueRef& input) { return input->issued(); })) return Where::worker;
   const double estimate = run.plan->program->estimated_microseconds();
   if (backend_of(run.device).queues(run.device) != nullptr) {
-    return std::isfinite(estimate) ? Where::here : Where::worker;  // the device computes, this thread only tells it what
+    return std::isfinite(estimate) ? Where::here
+                                   : Where::worker;  // the device computes, this thread only tells it what
   }
   const bool waits = next == AfterLaunch::wait;
   if (estimate <= (waits ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds)) return Where::here;

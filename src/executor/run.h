@@ -29,9 +29,9 @@ struct Run final : Work {
 };
 
 /// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, or when a device
-/// with queues does the work; else on a worker. For a caller that waits for the end, more is short; a front end's lock is
-/// let go meanwhile, by `blocking`. A run that is done is left to the caller, who destroys it and then `blocking` once it
-/// may block.
+/// with queues does the work; else on a worker. For a caller that waits for the end, more is short; a front end's lock
+/// is let go meanwhile, by `blocking`. A run that is done is left to the caller, who destroys it and then `blocking`
+/// once it may block.
 CompletionRef launch(std::unique_ptr<Run>& run, AfterLaunch next, std::optional<Blocking>& blocking) noexcept;
 
 }  // namespace lento

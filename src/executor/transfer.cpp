@@ -42,9 +42,9 @@ struct Transfer final : Work {
   Transfer(DeviceQueues* of_source, std::uint8_t to) : Work(to), from(of_source) {}
 
   DeviceQueues* const from;  // null: the source lies in the host's memory
-  BufferRef target;   // what the value will have
-  BufferRef staging;  // between two devices that have queues
-  bool arrives = false;  // what is under way is the last part
+  BufferRef target;          // what the value will have
+  BufferRef staging;         // between two devices that have queues
+  bool arrives = false;      // what is under way is the last part
 
   bool counts() const override { return false; }
   bool is_issued() const override { return arrives && queues_of(device) != nullptr; }

@@ -38,7 +38,8 @@ struct Work : CompletionListener {
   virtual FenceRef start() noexcept = 0;
   /// Once the fence is reached and all inputs are settled: ends it and returns null, or hands over what comes next.
   virtual FenceRef settle() noexcept { return {}; }
-  /// Whether later work can be queued behind what start() or settle() has just handed over. Otherwise it has to end first.
+  /// Whether later work can be queued behind what start() or settle() has just handed over. Otherwise it has to end
+  /// first.
   virtual bool is_issued() const { return true; }
 
   /// A producer of an input has issued it.

@@ -24,7 +24,9 @@ std::uint8_t cpu_device() { return Device("cpu").id(); }
 /// Copies between the device and the host in the middle of a run, in the order of its compute queue.
 class Detour {
  public:
-  explicit Detour(DeviceQueues& queues) : queues_(queues) { queues_.wait(Queue::download, queues_.record(Queue::compute)); }
+  explicit Detour(DeviceQueues& queues) : queues_(queues) {
+    queues_.wait(Queue::download, queues_.record(Queue::compute));
+  }
 
   void fetch(void* to_host, const void* from, std::size_t bytes) {
     queues_.download(to_host, from, bytes);

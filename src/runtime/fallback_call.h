@@ -12,7 +12,8 @@
 
 namespace lento {
 
-/// A call that is compiled for the CPU device. Its operands are contiguous; the thread that runs it waits for the device.
+/// A call that is compiled for the CPU device. Its operands are contiguous; the thread that runs it waits for the
+/// device.
 std::unique_ptr<const PreparedCall> make_fallback_call(const Graph& graph, const Step& step, DeviceQueues& queues,
                                                        const CompileOptions& options);
 

@@ -27,14 +27,15 @@ class QueuedRun final : public IssuedRun {
   void settle(const RunArguments& arguments) override {
     const std::span<const ValueRef> inputs = arguments.inputs, outputs = arguments.outputs;
     add_late_failures(arguments.sources);
-    const bool all_well =
-        known_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) { return static_cast<bool>(input->failure); });
+    const bool all_well = known_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) {
+                            return static_cast<bool>(input->failure);
+                          });
     if (all_well) return;
     const std::vector<FailureRef> failures = spread(inputs);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
-      outputs[k]->failure = stored.kind() == OperandRef::Kind::leaf ? inputs[stored.index()]->failure
-                                                                    : failures[graph_.outputs[k]];
+      outputs[k]->failure =
+          stored.kind() == OperandRef::Kind::leaf ? inputs[stored.index()]->failure : failures[graph_.outputs[k]];
     }
   }
 

@@ -11,7 +11,8 @@ std::unique_ptr<Program> make_program(Graph graph, std::uint8_t device, const Co
   Backend& backend = backend_of(device);
   Driver* const driver = backend.driver(device);
   if (driver == nullptr) return backend.own_program(std::move(graph), device);
-  return std::make_unique<CompiledProgram>(std::move(graph), *driver, driver->target(), options, backend.queues(device));
+  return std::make_unique<CompiledProgram>(std::move(graph), *driver, driver->target(), options,
+                                           backend.queues(device));
 }
 
 }  // namespace lento

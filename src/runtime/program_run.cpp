@@ -64,7 +64,8 @@ void ProgramRun::hand_out() const {
   for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
     const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
     const bool is_input = stored.kind() == OperandRef::Kind::leaf;
-    const FailureRef& failure = is_input ? failure_of(*arguments_.inputs[stored.index()], queues_) : values_[stored.index()].failure;
+    const FailureRef& failure =
+        is_input ? failure_of(*arguments_.inputs[stored.index()], queues_) : values_[stored.index()].failure;
     Value& output = *arguments_.outputs[k];
     if (!failure) output.buffer = is_input ? arguments_.inputs[stored.index()]->buffer : values_[stored.index()].buffer;
     if (queues_ == nullptr) output.failure = failure;
@@ -96,7 +97,8 @@ LateFailure* ProgramRun::expect_late(std::vector<std::uint32_t> nodes) {
 
 bool ProgramRun::failed(OperandRef operand) const {
   operand = schedule_.home(operand);
-  if (operand.kind() == OperandRef::Kind::leaf) return static_cast<bool>(failure_of(*arguments_.inputs[operand.index()], queues_));
+  if (operand.kind() == OperandRef::Kind::leaf)
+    return static_cast<bool>(failure_of(*arguments_.inputs[operand.index()], queues_));
   return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
 }
 
@@ -254,14 +256,15 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
       if (kernel.operands[i].output) place(base.index());
       addresses[i] = address(base);
     }
-    kernels_.launches.push_back({.binary = program_.prepared_.kernels[step.kernel].get(),
-                                 .kernel = &kernel,
-                                 .arguments = {step.sizes.data(), addresses, step.strides.data(), numbers,
-                                               step.picked.empty() ? nullptr : step.picked.data()},
-                                 .sizes = step.sizes,
-                                 .cost = step.cost,
-                                 .tile_count = kernels_.tile_operands.size() - first_tile,
-                                 .late = queues_ == nullptr || step.picked.empty() ? nullptr : expect_late(step.pickers)});
+    kernels_.launches.push_back(
+        {.binary = program_.prepared_.kernels[step.kernel].get(),
+         .kernel = &kernel,
+         .arguments = {step.sizes.data(), addresses, step.strides.data(), numbers,
+                       step.picked.empty() ? nullptr : step.picked.data()},
+         .sizes = step.sizes,
+         .cost = step.cost,
+         .tile_count = kernels_.tile_operands.size() - first_tile,
+         .late = queues_ == nullptr || step.picked.empty() ? nullptr : expect_late(step.pickers)});
     addresses += step.operands.size();
   }
 }

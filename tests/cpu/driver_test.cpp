@@ -3,10 +3,10 @@
 #include "backend/driver.h"
 
 #include "backends/reference/dispatch.h"
+#include "backends/reference/interpret_kernel.h"
 #include "backends/reference/interpreter.h"
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
-#include "backends/reference/interpret_kernel.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 #include "runtime/compiled_program.h"

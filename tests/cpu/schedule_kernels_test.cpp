@@ -5,12 +5,12 @@
 // LENTO_TEST_GRAPHS names a file of graphs, one text after the other; tests/python/test_kernels.py runs the graphs of
 // all samples of the catalogue through it.
 #include "backends/cpu/driver.h"
+#include "backends/reference/interpret_kernel.h"
 #include "backends/reference/interpreter.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
-#include "backends/reference/interpret_kernel.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"

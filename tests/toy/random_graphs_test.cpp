@@ -86,7 +86,8 @@ TEST_P(ToyGraphs, D7_ResultsDoNotDependOnDelaysOrOnWhatTheDeviceHasCodeFor) {
       toy::set_delays(seed + 1);
       const std::vector<Outcome> delayed = run_on_toy(*program, graph, inputs, id, seed % 2 == 0);
       for (std::size_t k = 0; k < plain.size(); ++k) {
-        ASSERT_EQ(plain[k].text(), delayed[k].text()) << "seed " << seed << ", output " << k << "\n" << to_string(graph);
+        ASSERT_EQ(plain[k].text(), delayed[k].text()) << "seed " << seed << ", output " << k << "\n"
+                                                      << to_string(graph);
       }
       for (std::size_t k = 0; k < expected.size(); ++k) {
         ASSERT_EQ(plain[k].failed(), expected[k].failed()) << "seed " << seed << "\n" << plain[k].text();

@@ -169,8 +169,7 @@ class KernelInterpreter {
       case Kind::cast: {
         Element input = evaluate(i.inputs[0]);
         const Shape one{1};
-        astype(Array(result.bytes, i.dtype, one),
-                          Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
+        astype(Array(result.bytes, i.dtype, one), Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
         break;
       }
       case Kind::reduce:

@@ -213,8 +213,9 @@ void ToyDevice::launch(const KernelLaunch& launch) {
     const KernelArguments here{arguments.sizes.data(), addresses.data(), arguments.strides.data(),
                                arguments.numbers.data(), arguments.picked.empty() ? nullptr : arguments.picked.data()};
     const auto missing = [&](std::size_t operand, std::int64_t position) {
-      tell(late + operand, ErrorKind::index,
-           fmt::format("index {} is out of range for an axis of length {}", position, arguments.picked[operand].extent));
+      tell(
+          late + operand, ErrorKind::index,
+          fmt::format("index {} is out of range for an axis of length {}", position, arguments.picked[operand].extent));
     };
     const FunctionRef<void(std::size_t, std::int64_t)> told = missing;
     reference::interpret(code->kernel, here, &told);
@@ -241,7 +242,9 @@ class ToyBackend final : public Backend {
     static std::atomic<bool> forked{false};
     static std::mutex making;
     std::atomic<ToyDevice*>& one = made[static_cast<std::size_t>(device - first())];
-    if (forked) fail<DeviceError>("{} was in use when the process forked: the child cannot use it", RegisteredDevice::of(device).to_string());
+    if (forked)
+      fail<DeviceError>("{} was in use when the process forked: the child cannot use it",
+                        RegisteredDevice::of(device).to_string());
     if (ToyDevice* const there = one.load(std::memory_order_acquire)) return *there;
     const std::lock_guard lock(making);
     if (one.load(std::memory_order_relaxed) == nullptr) {

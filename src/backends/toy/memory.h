@@ -1,5 +1,5 @@
-// The memory of a toy device. It is there twice in the address space of the process: where the device's own threads read
-// and write it, and, for everybody else, as addresses that fault.
+// The memory of a toy device. It is there twice in the address space of the process: where the device's own threads
+// read and write it, and, for everybody else, as addresses that fault.
 #pragma once
 
 #include "base/fence.h"
