@@ -76,7 +76,7 @@ struct Signature {
   std::span<Parameter> parameters;            ///< at most kMaxParameters
   std::span<const char* const> results = {};  ///< names of the several results: a named tuple is returned
   PyObject* result_type = nullptr;            ///< that named tuple's class, made at the first call
-  std::optional<bool> blocks = {};            ///< whether it may wait for values; looked up at the first call
+  bool waits = false;                         ///< whether it may wait for values
 };
 
 inline constexpr std::size_t kMaxParameters = 16;
@@ -206,9 +206,6 @@ PyObject* into_out(const Arguments& arguments, PyRef result);
 /// into Python exceptions.
 PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Body body) noexcept;
-
-/// Functions that read values to know the shape of their result. While they wait, the GIL is released.
-std::span<const std::string_view> reading_functions();
 
 /// A new Python object for a result.
 PyObject* wrap(Tensor tensor);

@@ -280,21 +280,7 @@ void name_function(const Signature& signature, bool by_engine) {
   Py_XDECREF(value);
 }
 
-// A test finds those that are missing here.
-constexpr std::string_view kReaders[] = {
-    "argwhere",    "bincount", "compress",      "delete_",       "extract",        "flatnonzero",
-    "intersect1d", "ix_",      "masked_select", "nonzero",       "one_hot",        "repeat",
-    "setdiff1d",   "union1d",  "unique_all",    "unique_counts", "unique_inverse", "unique_values",
-};
-
-bool blocks(Signature& signature) {
-  if (!signature.blocks) signature.blocks = std::ranges::find(kReaders, signature.name) != std::end(kReaders);
-  return *signature.blocks;
-}
-
 }  // namespace
-
-std::span<const std::string_view> reading_functions() { return kReaders; }
 
 PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names,
                Body body) noexcept {
@@ -306,7 +292,7 @@ PyObject* call(Signature& signature, PyObject* self, PyObject* const* args, Py_s
     }
     const Source line = current_source();
     const SourceScope source(line);
-    if (!blocks(signature)) [[likely]] {
+    if (!signature.waits) [[likely]] {
       const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
       before_recording(signature.name, line, self, {args, static_cast<std::size_t>(count + keywords)});
       if (arguments.out() != nullptr) [[unlikely]]

@@ -57,7 +57,7 @@ PyRef space_module(PyObject* core, std::string_view space) {
 // the other as well.
 FastFunction where_of_three = nullptr;
 Parameter kConditionOnly[] = {{"condition", Kind::tensor}};
-Signature kWhereOfOne{.name = "where", .parameters = kConditionOnly, .blocks = true};
+Signature kWhereOfOne{.name = "where", .parameters = kConditionOnly, .waits = true};
 
 PyObject* where(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   const bool named = names != nullptr && count == 0 && PyTuple_GET_SIZE(names) == 1 &&

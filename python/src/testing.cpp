@@ -32,11 +32,6 @@ testing::Fault to_fault(std::string_view kind) {
 
 void bind_testing(nb::module_& module) {
   namespace gate = testing::gate;
-  module.def("_reading_functions", [] {
-    nb::list names;
-    for (const std::string_view name : reading_functions()) names.append(nb::str(name.data(), name.size()));
-    return names;
-  });
   module.def(
       "_set_closure_idle_time",
       [](int milliseconds) { set_closure_idle_time(std::chrono::milliseconds(milliseconds)); },

@@ -70,7 +70,7 @@ std::vector<std::uint32_t> shared_homes(const Graph& graph, const Schedule& sche
       if (is_output && has_room) continue;
       share(step->operands[pair.operand].base, step->operands[pair.result].base.index());
     }
-    if (!step->is_kernel && updates_first_operand(graph.nodes[node].op)) {
+    if (!step->is_kernel && info(graph.nodes[node].op).updates_first_operand) {
       share(schedule.home(graph.operands(graph.nodes[node])[0]), node);
     }
   }

@@ -1,11 +1,7 @@
 #include "executor/plan.h"
 
-#include "ir/attrs_contraction.gen.h"
-#include "ir/attrs_index_map.gen.h"
-#include "ir/op_contraction.gen.h"
-#include "ir/op_creation.gen.h"
-#include "ir/op_index_map.gen.h"
-#include "ir/op_random.gen.h"
+#include "ir/attr_list.h"
+#include "ir/op.h"
 
 #include <xxhash.h>
 
@@ -52,42 +48,19 @@ class Pattern {
     add(word);
   }
 
-  void add(const Ints& values) {
-    add(values.size());
-    for (const std::int64_t value : values) add(static_cast<std::uint64_t>(value));
-  }
-
   /// Attributes except for those that are extents of the operands or the result.
   void add_attrs(const Record& node) {
-    switch (node.op) {
-      case op::full:
-      case op::reshape:
-      case op::broadcast_to:
-      case op::random_bits:
-      case op::iota:
-        return;
-      case op::strided_slice: {
-        const StridedSliceAttrs attrs = decode_strided_slice(node.attrs);
-        add(attrs.axes);
-        add(attrs.steps);
-        return;
-      }
-      case op::convolution_input_grad: {
-        ConvolutionInputGradAttrs attrs = decode_convolution_input_grad(node.attrs);
-        attrs.input_size = {};
-        return add(static_cast<std::uint64_t>(intern(attrs)));
-      }
-      case op::convolution_weight_grad: {
-        ConvolutionWeightGradAttrs attrs = decode_convolution_weight_grad(node.attrs);
-        attrs.kernel_size = {};
-        return add(static_cast<std::uint64_t>(intern(attrs)));
-      }
-      default:
-        return add(static_cast<std::uint64_t>(node.attrs));
+    if (!info(node.op).has_extents()) return add(static_cast<std::uint64_t>(node.attrs));
+    split_attributes(node.op, attrs_of(node.attrs), attributes_);
+    for (const Attribute& attribute : attributes_) {
+      if (attribute.arg->is_extent) continue;
+      add(attribute.values.size());
+      for (const std::int64_t value : attribute.values) add(static_cast<std::uint64_t>(value));
     }
   }
 
   std::vector<std::uint64_t> words_;
+  std::vector<Attribute> attributes_;  // of the node that is looked at
   ShapeId last_shape_{};
   std::uint64_t last_word_ = 0;
 };

@@ -4,9 +4,8 @@
 #include "base/fork.h"
 #include "ir/catalogue_ops.h"
 #include "ir/op_counters.h"
-#include "ir/op_index_map.gen.h"
-#include "ir/op_scatter.gen.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -73,6 +72,8 @@ const OpInfo* find_info(Op op) { return index_of(op) < kFirstAddedOp ? catalogue
 
 }  // namespace
 
+bool OpInfo::has_extents() const { return std::ranges::any_of(args, &ArgInfo::is_extent); }
+
 const OpInfo& info(Op op) { return *find_info(op); }
 
 bool is_op(Op op) { return find_info(op) != nullptr; }
@@ -95,7 +96,5 @@ std::string_view name(Family family) {
                                          "contraction", "window",      "linalg",   "fft",     "random"};
   return kNames[static_cast<std::size_t>(family)];
 }
-
-bool updates_first_operand(Op op) { return op == op::strided_update || op == op::scatter_axis || op == op::scatter_nd; }
 
 }  // namespace lento

@@ -43,6 +43,7 @@ struct ArgInfo {
   std::string_view name;
   ArgKind kind = ArgKind::tensor;
   bool optional = false;
+  bool is_extent = false;  // an attribute that says how long axes of operands or results are, and nothing else
   std::span<const std::string_view> choices = {};
 };
 
@@ -58,7 +59,10 @@ struct OpInfo {
   std::span<const ArgInfo> args = {};
   const ElementwiseRule* rule = nullptr;  // of elementwise ops
   InferNode infer = nullptr;              // of all others, except bookkeeping
+  // The result is the first operand with some elements replaced: it may happen in the operand's memory.
+  bool updates_first_operand = false;
 
+  bool has_extents() const;
   bool elementwise() const { return rule != nullptr; }
 };
 
@@ -78,9 +82,6 @@ std::optional<Op> find_op(std::string_view name);
 /// process. Throws ValueError when the name is taken, when there is neither a rule nor a way to infer its results, or
 /// when there is no number left. Safe while other threads record and compile.
 Op add_op(const OpInfo& op);
-
-/// Ops whose result is their first operand with some elements replaced: they may happen in its memory.
-bool updates_first_operand(Op op);
 
 /// The name of a family: "index_map".
 std::string_view name(Family family);

@@ -43,7 +43,7 @@ bool updates_input(const Graph& graph, const Schedule& schedule, const std::vect
                    std::uint32_t number) {
   const Step& step = schedule.steps[number];
   const Record& record = graph.nodes[step.nodes[0]];
-  if (step.is_kernel || !updates_first_operand(record.op)) return false;
+  if (step.is_kernel || !info(record.op).updates_first_operand) return false;
   const OperandRef operand = schedule.home(graph.operands(record)[0]);
   if (operand.kind() != OperandRef::Kind::leaf || last_use[operand.index()] != number) return false;
   const std::vector<OperandRef> operands = reads(graph, schedule, step);

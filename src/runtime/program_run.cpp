@@ -303,7 +303,7 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
       place(result);
       call_.results[result == node ? 0 : graph_.nodes[result].result_index] = values_[result].data;
     }
-    if (updates_first_operand(record.op) && call_.results[0] != call_.operands[0]) {
+    if (info(record.op).updates_first_operand && call_.results[0] != call_.operands[0]) {
       driver_.copy(call_.results[0], call_.operands[0], byte_size(record));
     }
     LateFailure* const late = queues_ == nullptr ? nullptr : expect_late({node});
@@ -363,7 +363,7 @@ void ProgramRun::take_donated(std::uint32_t number) {
 
 void ProgramRun::note_update(const Step& step) const {
   const Record& record = graph_.nodes[step.nodes[0]];
-  if (!updates_first_operand(record.op)) return;
+  if (!info(record.op).updates_first_operand) return;
   const OperandRef operand = schedule_.home(graph_.operands(record)[0]);
   if (operand.kind() == OperandRef::Kind::record && address(operand) == expected_address(step.nodes[0])) {
     count(kDonation);

@@ -101,6 +101,28 @@ CASES: dict[str, tuple[str, Errors]] = {
         "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true, dtype: same(x) in any, batch: shft}\n",
         [(1, 97, "unknown batch rule 'shft'; did you mean 'shift'?")],
     ),
+    "a primitive that waits": (
+        "- {op: f, doc: D., args: [x: Tensor], family: sort, hidden: true, batch: shift, waits: true}\n",
+        [(1, 8, "primitive 'f' cannot have 'waits': primitives only record")],
+    ),
+    "a composite that updates": (
+        "- {op: f, doc: D., args: [x: Tensor], family: composite, updates: true}\n",
+        [
+            (
+                1,
+                8,
+                "op 'f' cannot have 'updates': only primitives that are not elementwise and begin with a Tensor do",
+            )
+        ],
+    ),
+    "unknown extent": (
+        "- {op: f, doc: D., args: [x: Tensor, shape: 'int[]'], family: index_map, batch: shift, extents: [shap]}\n",
+        [(1, 98, "'extents' names 'shap', which is no argument of op 'f'; did you mean 'shape'?")],
+    ),
+    "an extent that is a tensor": (
+        "- {op: f, doc: D., args: [x: Tensor], family: index_map, batch: shift, extents: [x]}\n",
+        [(1, 82, "'extents' names 'x', which is no int or list of ints of a primitive")],
+    ),
     "unknown namespace": (
         "- {op: f, doc: D., args: [x: Tensor], family: composite, namespace: lianlg}\n",
         [(1, 69, "unknown namespace 'lianlg'; did you mean 'linalg'?")],

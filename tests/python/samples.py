@@ -71,6 +71,7 @@ class OpInfo:
     tolerance: float | None
     results: list[str]
     aliases: list[str] = field(default_factory=list)
+    waits: bool = False
     method: str = ""
 
     @property
@@ -249,6 +250,7 @@ def _op_from_json(entry: dict[str, Any]) -> OpInfo:
         tolerance=entry.get("tolerance"),
         results=entry.get("results", []),
         aliases=entry.get("aliases", []),
+        waits=entry.get("waits", False),
         method=entry.get("method", ""),
     )
 

@@ -68,6 +68,7 @@ void arg_table(Writer& w, const Entry& entry) {
   for (const Arg& arg : entry.args) {
     std::string more;
     if (arg.type.optional) more += ", .optional = true";
+    if (entry.is_extent(arg)) more += ", .is_extent = true";
     if (arg.type.kind == ArgKind::choice) more += fmt::format(", .choices = {}", choices_name(entry, arg));
     w.line("{{.name = \"{}\", .kind = ArgKind::{}{}}},", arg.name, kind_name(arg.type), more);
   }
@@ -88,6 +89,7 @@ void family_table(Writer& w, const std::vector<const Entry*>& ops, const std::st
     if (!entry->args.empty()) fields.push_back(fmt::format(".args = k{}Args", camel(entry->name)));
     fields.push_back(entry->elementwise() ? fmt::format(".rule = &rules::{}", cpp_identifier(entry->name))
                                           : fmt::format(".infer = infer_nodes::{}", cpp_identifier(entry->name)));
+    if (entry->updates) fields.push_back(".updates_first_operand = true");
     w.rows("{", fields, "},");
   }
   w.dedent();

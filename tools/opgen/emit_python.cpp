@@ -152,10 +152,10 @@ void function(Writer& w, const Entry& entry) {
   }
   if (entry.returns == Returns::named) {
     w.wrapped(fmt::format("constexpr const char* {}Results[] = {{", constant), mapped(entry.results, cpp_string), "};");
-    w.line("Signature {}{{\"{}\", {}, {}Results}};", constant, python_name(entry), parameters, constant);
-  } else {
-    w.line("Signature {}{{\"{}\", {}}};", constant, python_name(entry), parameters);
+    parameters += fmt::format(", .results = {}Results", constant);
   }
+  w.line("Signature {}{{.name = \"{}\", .parameters = {}{}}};", constant, python_name(entry), parameters,
+         entry.waits ? ", .waits = true" : "");
   w.line("constexpr const char* {}Doc =", constant);
   w.indent();
   w.indent();

@@ -60,6 +60,7 @@ Json op(const Entry& entry) {
   if (!entry.also.empty()) result.set("also", Json::strings(entry.also));
   if (!entry.aliases.empty()) result.set("aliases", aliases(entry));
   if (!entry.method.empty()) result.set("method", Json::string(entry.method));
+  if (entry.waits) result.set("waits", Json::boolean(true));
   if (!entry.numpy.empty()) result.set("numpy", Json::string(entry.numpy));
   if (!entry.torch.empty()) result.set("torch", Json::string(entry.torch));
   if (entry.tolerance) result.set("tolerance", Json::literal(fmt::format("{}", *entry.tolerance)));

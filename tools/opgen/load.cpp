@@ -62,6 +62,9 @@ class Loader : YamlFile {
         {"batch", &Loader::read_batch},
         {"vjp", &Loader::read_vjp},
         {"hidden", &Loader::read_hidden},
+        {"waits", &Loader::read_waits},
+        {"updates", &Loader::read_updates},
+        {"extents", &Loader::read_extents},
         {"samples", &Loader::read_samples},
         {"numpy", &Loader::read_numpy},
         {"torch", &Loader::read_torch},
@@ -287,6 +290,10 @@ class Loader : YamlFile {
       entry_.space = "prim";
     }
   }
+
+  void read_waits(const YAML::Node& node) { entry_.waits = boolean(node, "waits").value_or(false); }
+  void read_updates(const YAML::Node& node) { entry_.updates = boolean(node, "updates").value_or(false); }
+  void read_extents(const YAML::Node& node) { entry_.extents = words(node, "extents"); }
 
   void read_samples(const YAML::Node& node) {
     entry_.samples = to_json(node, "samples");

@@ -53,6 +53,10 @@ bool Entry::has_attributes() const {
   return std::any_of(args.begin(), args.end(), [](const Arg& arg) { return arg.type.is_attribute(); });
 }
 
+bool Entry::is_extent(const Arg& arg) const {
+  return std::ranges::any_of(extents, [&](const Text& extent) { return extent.value == arg.name; });
+}
+
 const Arg* Entry::find_arg(std::string_view arg) const {
   const auto found = std::find_if(args.begin(), args.end(), [&](const Arg& a) { return a.name == arg; });
   return found == args.end() ? nullptr : &*found;

@@ -100,6 +100,9 @@ struct Entry {
   std::vector<std::pair<Text, Text>> vjp;  ///< argument or comma-separated arguments → expression
   std::optional<Text> batch;               ///< how a primitive is repeated for a batch: see autograd/batch_rule.h
   bool hidden = false;
+  bool waits = false;         ///< a composite that reads values: its shape depends on data
+  bool updates = false;       ///< a primitive whose result is its first operand with some elements replaced
+  std::vector<Text> extents;  ///< attributes of a primitive that are extents of its operands or results
   Json samples;  ///< null when there are none
   Position samples_at;
   std::vector<Position> sample_at;  ///< of each sample, when they are a list
@@ -119,6 +122,7 @@ struct Entry {
   std::vector<std::string> methods() const;
   bool has_attributes() const;
   const Arg* find_arg(std::string_view arg) const;
+  bool is_extent(const Arg& arg) const;
   /// "lento::linalg::qr"
   std::string qualified() const;
   /// The generated header that declares its function: "lento/ops/linalg/qr.gen.h"

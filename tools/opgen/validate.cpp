@@ -50,6 +50,7 @@ class Validator {
       check_expressions(entry);
       if (!entry.broken.contains("family") && entry.primitive()) check_primitive(entry);
       check_method(entry);
+      if (!entry.broken.contains("family")) check_properties(entry);
       check_vjp(entry);
       if (!entry.broken.contains("family") && !entry.broken.contains("batch")) check_batch(entry);
       validate_samples(entry, diagnostics_);
@@ -284,6 +285,29 @@ class Validator {
     if (entry.batch || !entry.primitive() || entry.elementwise()) return;
     if (draws || std::any_of(entry.args.begin(), entry.args.end(), is_tensor)) {
       error(entry.at, fmt::format("primitive '{}' of family '{}' has no 'batch' rule", entry.name, entry.family));
+    }
+  }
+
+  /// What the compiler and the front end ask of an entry.
+  void check_properties(const Entry& entry) {
+    if (entry.waits && entry.primitive())
+      error(entry.at, fmt::format("primitive '{}' cannot have 'waits': primitives only record", entry.name));
+    const bool updates_tensor = entry.primitive() && !entry.elementwise() && !entry.args.empty() &&
+                                entry.args[0].type.kind == ArgKind::tensor && !entry.args[0].type.list;
+    if (entry.updates && !updates_tensor) {
+      error(entry.at, fmt::format("op '{}' cannot have 'updates': only primitives that are not elementwise and "
+                                  "begin with a Tensor do",
+                                  entry.name));
+    }
+    for (const Text& extent : entry.extents) {
+      const Arg* arg = entry.find_arg(extent.value);
+      if (arg == nullptr) {
+        error(extent.at, fmt::format("'extents' names '{}', which is no argument of op '{}'{}", extent.value,
+                                     entry.name, suggestion(extent.value, argument_names(entry))));
+      } else if (!entry.primitive() || arg->type.kind != ArgKind::integer) {
+        error(extent.at,
+              fmt::format("'extents' names '{}', which is no int or list of ints of a primitive", extent.value));
+      }
     }
   }
 

@@ -35,7 +35,7 @@ void run_node(const NodeCall& call) {
   std::vector<Array> results;
   results.reserve(call.results.size());
   for (const NodeCall::Tensor& result : call.results) results.emplace_back(result.data, result.dtype, *result.shape);
-  if (updates_first_operand(call.op) && call.results[0].data != call.operands[0].data) {
+  if (info(call.op).updates_first_operand && call.results[0].data != call.operands[0].data) {
     std::memcpy(call.results[0].data, call.operands[0].data, byte_size(call.results[0].dtype, *call.results[0].shape));
   }
   run(call.op, results, arguments, call.attrs);

@@ -150,7 +150,7 @@ struct Interpreter::Run {
     const auto input = [&](OperandRef operand) { return buffer_of(operand)->data(); };
     const auto result = [&](std::uint32_t wanted) {
       BufferRef& buffer = results[wanted - node];
-      buffer = wanted == node && updates_first_operand(record.op)
+      buffer = wanted == node && info(record.op).updates_first_operand
                    ? take_or_allocate(node, record, graph.operands(record)[0])
                    : allocate(byte_size(graph.nodes[wanted]));
       return buffer->data();
