@@ -14,11 +14,6 @@ namespace lento {
 
 namespace {
 
-bool is_reduction(Op op) {
-  return op == op::reduce_sum || op == op::reduce_prod || op == op::reduce_max || op == op::reduce_min ||
-         op == op::reduce_any || op == op::reduce_all || op == op::arg_max || op == op::arg_min;
-}
-
 /// Axes and keepdims of any of the reductions; the attributes of all but arg_max and arg_min have one form.
 ReduceSumAttrs reduction_attrs(const Record& node) {
   if (node.op == op::arg_max) {
@@ -65,8 +60,8 @@ class Fuser {
   }
 
   Fusion run() {
-    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) place(node);
-    for (const std::uint32_t output : graph_.outputs) need(OperandRef::record(output));
+    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) assign_role(node);
+    for (const std::uint32_t output : graph_.outputs) require_stored(OperandRef::record(output));
     return std::move(result_);
   }
 
@@ -103,24 +98,24 @@ class Fuser {
 
   /// Says that a value must lie in memory, contiguous. A view or a number gets a group that copies it there, unless it
   /// does so already.
-  void need(OperandRef operand) {
+  void require_stored(OperandRef operand) {
     if (!is_node(operand)) return;
     const std::uint32_t node = operand.index();
     if (result_.stored[node] != 0) return;
     result_.stored[node] = 1;
     if (role(operand) != Role::view && role(operand) != Role::number) return;
     if (role(operand) == Role::view && is_whole(node)) {
-      load(operand);
+      require_base_stored(operand);
       result_.same_as[node] = result_.home(result_.views[node]->base);
       return;
     }
     if (!target_.holds(graph_.nodes[node].dtype)) {
       // Nothing can copy it but the op itself.
-      if (role(operand) == Role::view) need(graph_.operands(graph_.nodes[node])[0]);
+      if (role(operand) == Role::view) require_stored(graph_.operands(graph_.nodes[node])[0]);
       make_call(node);
       return;
     }
-    if (role(operand) == Role::view) load(operand);
+    if (role(operand) == Role::view) require_base_stored(operand);
     start_group(node, shape(node), available(operand));
   }
 
@@ -131,13 +126,13 @@ class Fuser {
            element_count(shape(node)) == element_count(shape(view.base));
   }
 
-  /// Says that a value is loaded by another step: what it is a view of must lie in memory.
-  void load(OperandRef operand) {
+  /// Says that another step loads a value: what it is a view of must lie in memory.
+  void require_base_stored(OperandRef operand) {
     if (!is_node(operand)) return;
     if (role(operand) == Role::view) {
-      need(result_.views[operand.index()]->base);
+      require_stored(result_.views[operand.index()]->base);
     } else if (role(operand) != Role::number) {
-      need(operand);
+      require_stored(operand);
     }
   }
 
@@ -147,10 +142,10 @@ class Fuser {
       if (operand.kind() == OperandRef::Kind::scalar) continue;
       if (target_.takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
           result_.stored[operand.index()] == 0 && !result_.views[operand.index()]->picked) {
-        load(operand);
+        require_base_stored(operand);
         level = std::max(level, available(operand));
       } else {
-        need(operand);
+        require_stored(operand);
         level = std::max(level, stored_level(operand));
       }
     }
@@ -192,7 +187,7 @@ class Fuser {
     b.nodes.clear();
   }
 
-  void place(std::uint32_t node) {
+  void assign_role(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
     if (record.op == op::result) {
       result_.roles[node] = Role::result;
@@ -203,22 +198,22 @@ class Fuser {
       make_call(node);
       return;
     }
-    if (is_view_op(record.op) && place_view(node)) return;
-    if (record.op == op::take_axis && place_picked(node)) return;
+    if (is_view_op(record.op) && try_view(node)) return;
+    if (record.op == op::take_axis && try_picked_rows(node)) return;
     if (record.op == op::full && target_.holds(record.dtype)) {
       result_.roles[node] = Role::number;
       return;
     }
     if (computes(record)) {
-      place_element(node);
-    } else if (is_reduction(record.op) && place_reduction(node)) {
+      make_element(node);
+    } else if (info(record.op).family == Family::reduction && try_reduction(node)) {
       return;
     } else {
       make_call(node);
     }
   }
 
-  bool place_view(std::uint32_t node) {
+  bool try_view(std::uint32_t node) {
     const OperandRef operand = graph_.operands(graph_.nodes[node])[0];
     if (is_node(operand) && role(operand) == Role::number) {
       result_.roles[node] = Role::number;
@@ -230,7 +225,7 @@ class Fuser {
     if (!view && through) {
       // Its operand has no strides that fit: with the operand in memory it has.
       view = apply(graph_, graph_.nodes[node], whole(operand, shape(operand)));
-      if (view) need(operand);
+      if (view) require_stored(operand);
     }
     if (!view) return false;
     result_.roles[node] = Role::view;
@@ -239,13 +234,13 @@ class Fuser {
   }
 
   /// Rows at positions that lie in memory are read where they are.
-  bool place_picked(std::uint32_t node) {
+  bool try_picked_rows(std::uint32_t node) {
     if (!options_.fusion || !target_.holds(graph_.nodes[node].dtype)) return false;
     std::optional<View> view = picked_rows(graph_, graph_.nodes[node], target_.least_row);
     if (!view) return false;
     view->picked->node = node;
-    need(view->base);
-    need(view->picked->positions);
+    require_stored(view->base);
+    require_stored(view->picked->positions);
     result_.roles[node] = Role::view;
     result_.views[node] = std::move(view);
     return true;
@@ -284,7 +279,7 @@ class Fuser {
 
   bool has_room(std::uint32_t group) const { return result_.groups[group].nodes.size() < target_.most_nodes; }
 
-  void place_element(std::uint32_t node) {
+  void make_element(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
     const std::span<const OperandRef> operands = graph_.operands(record);
     std::uint32_t best = Fusion::kNoGroup;
@@ -311,12 +306,12 @@ class Fuser {
     }
     if (best != Fusion::kNoGroup && needed_level(record, best, best_role == Role::row) <= result_.groups[best].level) {
       result_.roles[node] = best_role;
-      load_the_rest(record, best, best_role == Role::row);
+      require_the_rest(record, best, best_role == Role::row);
       join(node, best);
       return;
     }
     result_.roles[node] = Role::element;
-    load_the_rest(record, Fusion::kNoGroup, false);
+    require_the_rest(record, Fusion::kNoGroup, false);
     start_group(node, shape(node), needed_level(record, Fusion::kNoGroup, false));
   }
 
@@ -364,14 +359,14 @@ class Fuser {
            x.nodes.size() + y.nodes.size() < target_.most_nodes;
   }
 
-  void load_the_rest(const Record& record, std::uint32_t group, bool row) {
+  void require_the_rest(const Record& record, std::uint32_t group, bool row) {
     for (const OperandRef operand : graph_.operands(record)) {
       if (operand.kind() == OperandRef::Kind::scalar) continue;
-      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) load(operand);
+      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) require_base_stored(operand);
     }
   }
 
-  bool place_reduction(std::uint32_t node) {
+  bool try_reduction(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
     const OperandRef operand = graph_.operands(record)[0];
     const Shape from = shape(operand);
@@ -392,7 +387,7 @@ class Fuser {
   /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
   std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
     if (apart_.reductions[node] != 0) {
-      need(operand);
+      require_stored(operand);
       result_.apart[node] = 1;
       return start_group(node, shape(operand), stored_level(operand));
     }
@@ -404,7 +399,7 @@ class Fuser {
         return group;
       }
     }
-    load(operand);
+    require_base_stored(operand);
     return start_group(node, shape(operand), available(operand));
   }
 

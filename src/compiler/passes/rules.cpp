@@ -20,73 +20,73 @@ namespace lento {
 
 namespace {
 
-using Node = Rewriting;
-
 // --- values that are there already ---
 
-bool has_the_type_of_its_operand(Node& node) {
+bool has_the_type_of_its_operand(Match& node) {
   return node.dtype() == node.dtype_of(node.operand()) && node.shape_id() == node.shape_id_of(node.operand()) &&
-         node.is(node.operand());
+         node.replace_with(node.operand());
 }
 
 /// f(f(x)) = x.
-bool undoes_itself(Node& node) {
+bool undoes_itself(Match& node) {
   const Record* inner = node.made_by(node.operand(), node.op());
-  return inner != nullptr && node.is(node.first_operand(*inner));
+  return inner != nullptr && node.replace_with(node.first_operand(*inner));
 }
 
 /// f(f(x)) = f(x). The length of a complex number may be a nan with a sign, which a second abs takes away.
-bool changes_nothing_twice(Node& node) {
+bool changes_nothing_twice(Match& node) {
   const Record* inner = node.made_by(node.operand(), node.op());
-  return inner != nullptr && !is_complex(node.dtype_of(node.first_operand(*inner))) && node.is(node.operand());
+  return inner != nullptr && !is_complex(node.dtype_of(node.first_operand(*inner))) &&
+         node.replace_with(node.operand());
 }
 
 /// f(x, x) = x.
-bool of_equals(Node& node) {
+bool of_equals(Match& node) {
   return node.operand(0) == node.operand(1) && node.operand(0).kind() != OperandRef::Kind::scalar &&
-         node.is(node.operand());
+         node.replace_with(node.operand());
 }
 
-bool rounds_what_is_whole(Node& node) {
+bool rounds_what_is_whole(Match& node) {
   constexpr Op kRounding[] = {op::floor, op::ceil, op::trunc, op::round};
   const Record* inner = node.maker_of(node.operand());
-  return inner != nullptr && std::ranges::find(kRounding, inner->op) != std::end(kRounding) && node.is(node.operand());
+  return inner != nullptr && std::ranges::find(kRounding, inner->op) != std::end(kRounding) &&
+         node.replace_with(node.operand());
 }
 
-bool ignores_the_sign(Node& node) {
+bool ignores_the_sign(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::negative);
   const DType dtype = node.dtype_of(node.operand());
   return inner != nullptr && (is_floating(dtype) || is_signed_integer(dtype)) &&
-         node.reads(0, node.first_operand(*inner));
+         node.set_operand(0, node.first_operand(*inner));
 }
 
 // --- index maps ---
 
 /// g(f(x)) = h(x) for two maps of one op whose attributes alone say what h is.
 template <Op op>
-bool takes_over(Node& node) {
+bool takes_over(Match& node) {
   const Record* inner = node.made_by(node.operand(), op);
-  return inner != nullptr && node.reads(0, node.first_operand(*inner));
+  return inner != nullptr && node.set_operand(0, node.first_operand(*inner));
 }
 
 /// As bool, every byte but 0 becomes 1.
-bool bitcasts_twice(Node& node) {
+bool bitcasts_twice(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::bitcast);
-  return inner != nullptr && inner->dtype != DType::bool_ && node.reads(0, node.first_operand(*inner));
+  return inner != nullptr && inner->dtype != DType::bool_ && node.set_operand(0, node.first_operand(*inner));
 }
 
-bool permutes_twice(Node& node) {
+bool permutes_twice(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::permute_dims);
   if (inner == nullptr) return false;
   const Ints outer_axes = decode_permute_dims(node.attrs()).axes;
   const Ints inner_axes = decode_permute_dims(inner->attrs).axes;
   Ints axes;
   for (const std::int64_t axis : outer_axes) axes.push_back(inner_axes[static_cast<std::size_t>(axis)]);
-  return node.is(op::permute_dims, intern(PermuteDimsAttrs{axes}), {node.first_operand(*inner)});
+  return node.replace_with(op::permute_dims, intern(PermuteDimsAttrs{axes}), {node.first_operand(*inner)});
 }
 
 /// The axes that are longer than 1 keep their order.
-bool moves_only_ones(Node& node) {
+bool moves_only_ones(Match& node) {
   const Shape& from = shape_of(node.shape_id_of(node.operand()));
   std::int64_t last = -1;
   for (const std::int64_t axis : decode_permute_dims(node.attrs()).axes) {
@@ -94,22 +94,23 @@ bool moves_only_ones(Node& node) {
     if (axis < last) return false;
     last = axis;
   }
-  return node.is(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
+  return node.replace_with(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
 }
 
-bool pads_nothing(Node& node) {
+bool pads_nothing(Match& node) {
   const PadConstantAttrs attrs = decode_pad_constant(node.attrs());
   const auto none = [](std::int64_t amount) { return amount == 0; };
-  return std::ranges::all_of(attrs.low, none) && std::ranges::all_of(attrs.high, none) && node.is(node.operand());
+  return std::ranges::all_of(attrs.low, none) && std::ranges::all_of(attrs.high, none) &&
+         node.replace_with(node.operand());
 }
 
-bool slices_nothing(Node& node) { return node.operands().size() == 1 && node.is(node.operand()); }
+bool slices_nothing(Match& node) { return node.operands().size() == 1 && node.replace_with(node.operand()); }
 
-bool joins_one(Node& node) { return node.operands().size() == 1 && node.is(node.operand()); }
+bool joins_one(Match& node) { return node.operands().size() == 1 && node.replace_with(node.operand()); }
 
 /// An operand that was broadcast to the result's shape is broadcast by the op itself; then it can be a value of the
 /// same kernel.
-bool broadcasts_by_itself(Node& node) {
+bool broadcasts_by_itself(Match& node) {
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     const Record* map = node.made_by(node.operand(i), op::broadcast_to);
     if (map == nullptr) continue;
@@ -118,18 +119,18 @@ bool broadcasts_by_itself(Node& node) {
       shapes.push_back(
           &shape_of(j == i ? node.shape_id_of(node.first_operand(*map)) : node.shape_id_of(node.operand(j))));
     }
-    if (broadcast_shapes(shapes) == node.shape()) return node.reads(i, node.first_operand(*map));
+    if (broadcast_shapes(shapes) == node.shape()) return node.set_operand(i, node.first_operand(*map));
   }
   return false;
 }
 
 // --- casts ---
 
-bool casts_twice(Node& node) {
+bool casts_twice(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::astype);
   if (inner == nullptr) return false;
   const OperandRef x = node.first_operand(*inner);
-  return middle_cast_is_exact(node.dtype_of(x), inner->dtype, node.dtype()) && node.reads(0, x);
+  return middle_cast_is_exact(node.dtype_of(x), inner->dtype, node.dtype()) && node.set_operand(0, x);
 }
 
 // --- conditions ---
@@ -144,7 +145,7 @@ constexpr Opposite kOpposites[] = {
     {op::greater_equal, op::less, false}, {op::greater, op::less_equal, false}, {op::less_equal, op::greater, false},
 };
 
-bool is_not_a_comparison(Node& node) {
+bool is_not_a_comparison(Match& node) {
   const Record* inner = node.maker_of(node.operand());
   if (inner == nullptr) return false;
   const auto* found = std::ranges::find(kOpposites, inner->op, &Opposite::op);
@@ -152,18 +153,19 @@ bool is_not_a_comparison(Node& node) {
   const std::span<const OperandRef> compared = node.operands_of(*inner);
   const DType dtype = node.dtype_of(compared[0]);
   return (found->of_floats || is_integer(dtype) || is_bool(dtype)) &&
-         node.is(found->opposite, AttrsId{}, {compared[0], compared[1]});
+         node.replace_with(found->opposite, AttrsId{}, {compared[0], compared[1]});
 }
 
-bool undoes_a_logical_not(Node& node) {
+bool undoes_a_logical_not(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::logical_not);
-  return inner != nullptr && is_bool(node.dtype_of(node.first_operand(*inner))) && node.is(node.first_operand(*inner));
+  return inner != nullptr && is_bool(node.dtype_of(node.first_operand(*inner))) &&
+         node.replace_with(node.first_operand(*inner));
 }
 
-bool chooses_by_not(Node& node) {
+bool chooses_by_not(Match& node) {
   const Record* inner = node.made_by(node.operand(), op::logical_not);
   if (inner == nullptr || !is_bool(node.dtype_of(node.first_operand(*inner)))) return false;
-  return node.is(op::where, AttrsId{}, {node.first_operand(*inner), node.operand(2), node.operand(1)});
+  return node.replace_with(op::where, AttrsId{}, {node.first_operand(*inner), node.operand(2), node.operand(1)});
 }
 
 // --- reductions ---
@@ -180,18 +182,18 @@ std::vector<std::uint8_t> reduced_axes(const Shape& shape, const Ints& axes) {
   return reduced;
 }
 
-bool reduces_nothing(Node& node) {
+bool reduces_nothing(Match& node) {
   if (node.dtype() != node.dtype_of(node.operand())) return false;  // reduce_any of numbers
   const Shape& from = shape_of(node.shape_id_of(node.operand()));
   const std::vector<std::uint8_t> reduced = reduced_axes(from, reduction_attrs(node.attrs()).axes);
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
     if (reduced[axis] != 0 && from[axis] != 1) return false;
   }
-  return node.is(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
+  return node.replace_with(op::reshape, intern(ReshapeAttrs{node.shape()}), {node.operand()});
 }
 
 /// Exact for what has an order without nans and for conditions. The axes of both together.
-bool reduces_twice(Node& node) {
+bool reduces_twice(Match& node) {
   const Record* inner = node.made_by(node.operand(), node.op());
   if (inner == nullptr || is_floating(node.dtype())) return false;
   const ReduceSumAttrs first = reduction_attrs(inner->attrs);
@@ -207,12 +209,12 @@ bool reduces_twice(Node& node) {
     if (once[axis] != 0 || again[kept] != 0) axes.push_back(static_cast<std::int64_t>(axis));
     if (first.keepdims || once[axis] == 0) ++kept;
   }
-  return node.is(node.op(), intern(ReduceSumAttrs{axes, second.keepdims}), {x});
+  return node.replace_with(node.op(), intern(ReduceSumAttrs{axes, second.keepdims}), {x});
 }
 
 /// reshape(f(… f(reduce(x)))) with the reduced axes put back as 1, as in `x - mean(x, -1)[:, None]`, is the same with
 /// an axis that was kept. What reads it then joins the kernel of the reduction, which has its rows at hand.
-bool puts_reduced_axes_back(Node& node) {
+bool puts_reduced_axes_back(Match& node) {
   constexpr std::size_t kLongest = 8;
   OperandRef chain[kLongest];
   std::size_t length = 0;
@@ -245,12 +247,12 @@ bool puts_reduced_axes_back(Node& node) {
   }
   if (attrs.keepdims || kept != node.shape()) return false;
   const AttrsId with_axes = intern(ReduceSumAttrs{attrs.axes, true});
-  if (length == 0) return node.is(reduction.op, with_axes, {x});
+  if (length == 0) return node.replace_with(reduction.op, with_axes, {x});
   OperandRef value = node.copy_of(at, with_axes, node.shape_id(), x);
   while (length-- > 0) {
     value = node.copy_of(chain[length], node.maker_of(chain[length])->attrs, node.shape_id(), value);
   }
-  return node.is(value);
+  return node.replace_with(value);
 }
 
 constexpr Rule kRules[] = {

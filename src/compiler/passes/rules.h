@@ -6,7 +6,7 @@
 // Numbers are arguments of a plan, so no rule knows that x is multiplied by 1.
 #pragma once
 
-#include "compiler/passes/rewriting.h"
+#include "compiler/passes/match.h"
 #include "ir/op_number.h"
 
 #include <span>
@@ -23,7 +23,7 @@ struct Rule {
   /// As people read it: "negative(negative(x)) = x".
   std::string_view name;
   /// Says what the node is instead and returns true, or leaves it alone.
-  bool (*apply)(Rewriting& node);
+  bool (*apply)(Match& node);
 };
 
 /// All rules; those of one op are tried in this order.

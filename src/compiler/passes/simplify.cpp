@@ -3,7 +3,7 @@
 #include "base/format.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/equal_nodes.h"
-#include "compiler/passes/rewriting.h"
+#include "compiler/passes/match.h"
 #include "compiler/passes/rules.h"
 #include "ir/attrs_index_map.gen.h"
 #include "ir/op_index_map.gen.h"
@@ -184,7 +184,7 @@ class Simplifier {
   Graph graph_;
   std::vector<std::uint32_t> uses_;  // one per node of the new graph
   EqualNodes equals_;
-  Rewriting node_;
+  Match node_;
   std::vector<OperandRef> value_of_;     // one per node of the old graph: what stands for it in the new one
   std::vector<std::uint32_t> old_uses_;  // one per node of the old graph: operands and outputs that read it
   std::vector<std::uint8_t> is_output_;  // one per node of the old graph

@@ -1,5 +1,5 @@
-// Rewriting: what a rule (rules.h) sees of the graph in the making, and what it can do. A node arrives with its
-// operands already replaced; a rule looks at who makes them and says what the node is instead.
+// Match: a node of the graph in the making, as rules (rules.h) see it, and what they can do with it. A node arrives
+// with its operands already replaced; a rule looks at who makes them and says what the node is instead.
 #pragma once
 
 #include "compiler/passes/equal_nodes.h"
@@ -15,10 +15,10 @@
 
 namespace lento {
 
-class Rewriting {
+class Match {
  public:
   /// `uses` has one entry a node of `graph`: how many operands and outputs read it, or more.
-  Rewriting(Graph& graph, std::vector<std::uint32_t>& uses, EqualNodes& equals)
+  Match(Graph& graph, std::vector<std::uint32_t>& uses, EqualNodes& equals)
       : graph_(graph), uses_(uses), equals_(equals) {}
 
   // --- the node ---
@@ -54,11 +54,11 @@ class Rewriting {
   // --- what it is instead; all return true, for rules to return ---
 
   /// The node's value is this one, which has the same dtype and shape.
-  bool is(OperandRef value);
+  bool replace_with(OperandRef value);
   /// The node is this op of these operands, with the same dtype and shape.
-  bool is(Op op, AttrsId attrs, std::initializer_list<OperandRef> operands);
+  bool replace_with(Op op, AttrsId attrs, std::initializer_list<OperandRef> operands);
   /// The same op, reading another value.
-  bool reads(std::size_t operand, OperandRef value);
+  bool set_operand(std::size_t operand, OperandRef value);
   /// The node of another value again, with other attributes, another shape and another tensor operand; its numbers and
   /// the line it is from stay. For chains of values that nobody else reads.
   OperandRef copy_of(OperandRef node, AttrsId attrs, ShapeId shape, OperandRef tensor);

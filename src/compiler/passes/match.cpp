@@ -1,4 +1,4 @@
-#include "compiler/passes/rewriting.h"
+#include "compiler/passes/match.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ void set_operands(Graph& graph, Record& record, std::span<const OperandRef> oper
   graph.operand_lists.insert(graph.operand_lists.end(), operands.begin(), operands.end());
 }
 
-DType Rewriting::dtype_of(OperandRef value) const {
+DType Match::dtype_of(OperandRef value) const {
   switch (value.kind()) {
     case OperandRef::Kind::record:
       return graph_.nodes[value.index()].dtype;
@@ -29,7 +29,7 @@ DType Rewriting::dtype_of(OperandRef value) const {
   return graph_.scalars[value.index()].dtype;
 }
 
-ShapeId Rewriting::shape_id_of(OperandRef value) const {
+ShapeId Match::shape_id_of(OperandRef value) const {
   switch (value.kind()) {
     case OperandRef::Kind::record:
       return graph_.nodes[value.index()].shape;
@@ -41,25 +41,25 @@ ShapeId Rewriting::shape_id_of(OperandRef value) const {
   return ShapeId{};
 }
 
-bool Rewriting::is(OperandRef value) {
+bool Match::replace_with(OperandRef value) {
   value_ = value;
   return true;
 }
 
-bool Rewriting::is(Op op, AttrsId attrs, std::initializer_list<OperandRef> operands) {
+bool Match::replace_with(Op op, AttrsId attrs, std::initializer_list<OperandRef> operands) {
   record_.op = op;
   record_.attrs = attrs;
   operands_.assign(operands);
   return true;
 }
 
-bool Rewriting::reads(std::size_t operand, OperandRef value) {
+bool Match::set_operand(std::size_t operand, OperandRef value) {
   operands_[operand] = value;
   if (value.kind() == OperandRef::Kind::record) ++uses_[value.index()];
   return true;
 }
 
-OperandRef Rewriting::copy_of(OperandRef node, AttrsId attrs, ShapeId shape, OperandRef tensor) {
+OperandRef Match::copy_of(OperandRef node, AttrsId attrs, ShapeId shape, OperandRef tensor) {
   Record record = graph_.nodes[node.index()];
   const std::span<const OperandRef> old = graph_.operands(record);
   std::vector<OperandRef> operands(old.begin(), old.end());
