@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "base/value.h"
 #include "ir/graph.h"
-#include "tensor/state.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,6 @@
 
 #include "base/devices.h"
 #include "base/fail.h"
-#include "tensor/tapes.h"
 
 #include <array>
 #include <atomic>

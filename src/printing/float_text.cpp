@@ -1,4 +1,4 @@
-#include "executor/float_text.h"
+#include "printing/float_text.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "base/format.h"
-#include "executor/float_text.h"
+#include "printing/float_text.h"
 
 #include <algorithm>
 #include <cmath>
