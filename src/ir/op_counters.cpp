@@ -28,10 +28,13 @@ void name_op_counter(const OpCounterBlock& block, Op op, std::string_view name) 
 }  // namespace
 
 CounterId make_op_counters(std::string_view prefix) {
-  const OpCounterBlock block{std::string(prefix), reserve_counters(kMaxOps)};
-  for (const Op op : all_ops()) name_op_counter(block, op, info(op).name);
   OpCounterBlocks& all = Lasting<OpCounterBlocks>::get();
   const std::lock_guard lock(all.mutex);
+  for (const OpCounterBlock& block : all.blocks) {
+    if (block.prefix == prefix) return block.first;
+  }
+  const OpCounterBlock block{std::string(prefix), reserve_counters(kMaxOps)};
+  for (const Op op : all_ops()) name_op_counter(block, op, info(op).name);
   all.blocks.push_back(block);
   return block.first;
 }

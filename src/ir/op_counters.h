@@ -9,7 +9,8 @@
 namespace lento {
 
 /// Makes the counters prefix + name for every op, also for those that are added later; returns the id that the number
-/// of an op is added to. For constants that are made while the library is loaded, before anybody adds an op.
+/// of an op is added to. The same prefix gives the same counters. For constants that are made while the library is
+/// loaded, before anybody adds an op.
 CounterId make_op_counters(std::string_view prefix);
 
 /// Names the counters of an op that was added.

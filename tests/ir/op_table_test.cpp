@@ -99,6 +99,10 @@ TEST(OpTable, AnAddedOpHasCounters) {
   EXPECT_EQ(counter_value("test_of_op_counters.vendor_counted"), 3U);
 }
 
+TEST(OpTable, CountersOfOnePrefixAreMadeOnce) {
+  EXPECT_EQ(make_op_counters("op_table_test."), make_op_counters("op_table_test."));
+}
+
 TEST(OpTable, RefusesAnOpThatCannotBe) {
   add_op(elementwise_op("vendor_once"));
   EXPECT_NE(error_of_adding(elementwise_op("vendor_once")).find("there is an op 'vendor_once' already"),
