@@ -311,6 +311,13 @@ def _check_shapes(caller: str, what: str, whose: str, pairs: Sequence[tuple[Any,
             raise fail(errors.ShapeError, message)
 
 
+def _as_change(change: Any, of: Tensor) -> Any:
+    """A number or an array as the tensor that it stands for; a number has the dtype of what it is a change of."""
+    if isinstance(change, bool | int | float | complex):
+        return _core.asarray(change, dtype=of.dtype)
+    return _core.asarray(change) if not isinstance(change, Tensor) and hasattr(change, "dtype") else change
+
+
 def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callable[[_R], tuple[Unpack[_Ts]]]]:
     """``f(*args)``, and a function from a cotangent of it to those of the arguments.
 
@@ -328,8 +335,10 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
     outputs = tree.leaves(kept)
 
     def pull(cotangents: Any) -> tuple[Any, ...]:
+        if isinstance(kept, Tensor):
+            cotangents = _with_tensors(cotangents)  # a list of numbers is one tensor
         given = tree.leaves_like(kept, cotangents, "vjp(): the cotangents")
-        pairs = [(y, c) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
+        pairs = [(y, _as_change(c, y)) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
         _check_shapes("vjp()", "cotangent", "output", pairs)
         return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
 

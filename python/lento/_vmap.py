@@ -55,16 +55,12 @@ def _length(leaf: Any, axis: int) -> int:
     return int(leaf.shape[axis])
 
 
-def _checked_axis(leaf: Any, axis: int | None) -> int | None:
+def _with_axis(leaf: Any, axis: int | None) -> tuple[Any, int | None]:
+    """An argument and the axis of its examples. An array that has one is made a tensor; numbers, text and the like are
+    the same for all."""
     if axis is None or isinstance(leaf, _core.Tensor):
-        return axis
-    if getattr(leaf, "ndim", 0):
-        raise fail(
-            TypeError,
-            f"vmap(): an argument is a {type(leaf).__name__}; make it a tensor with lento.asarray, or give it the "
-            "in_axes None",
-        )
-    return None  # numbers, text and the like are the same for all
+        return leaf, axis
+    return (_core.asarray(leaf), axis) if getattr(leaf, "ndim", 0) else (leaf, None)
 
 
 class _Shared:
@@ -113,8 +109,8 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
 
     ``in_axes`` is the axis of the examples in the arguments: one for all of them, or a tuple with one per argument, in
     which a tree of axes may stand for a tree of tensors; None is for what all examples share. Keyword arguments are
-    mapped along their first axis. The results get the axis ``out_axes``: one for all, or a tree of them; None is for
-    results that do not depend on the examples.
+    mapped along their first axis. NumPy's arrays are taken as tensors. The results get the axis ``out_axes``: one for
+    all, or a tree of them; None is for results that do not depend on the examples.
 
     ``f`` runs once, so it cannot read values: use ``lento.where`` instead of ``if``. Random numbers that it draws are
     refused unless ``randomness`` says that they are ``"same"`` for all examples or ``"different"``.
@@ -133,9 +129,9 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
 
     @functools.wraps(f)
     def mapped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        leaves = tree.leaves([list(args), kwargs])
         given = [*_argument_axes(in_axes, args), *[0] * len(tree.leaves(kwargs))]
-        axes = [_checked_axis(leaf, axis) for leaf, axis in zip(leaves, given, strict=True)]
+        pairs = [_with_axis(*pair) for pair in zip(tree.leaves([list(args), kwargs]), given, strict=True)]
+        leaves, axes = [leaf for leaf, _ in pairs], [axis for _, axis in pairs]
         sizes = [_length(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
         if not sizes:
             raise fail(ValueError, "vmap(): no argument has an axis of examples")

@@ -227,8 +227,16 @@ def test_gradients_by_arrays_lists_and_numbers() -> None:
     check(lento.hessian(f)([1.0, 2.0]), np.array([[6.0, 0.0], [0.0, 12.0]], np.float32))
     _, pull = lento.vjp(lambda x: x * x, np.array([1.0, 2.0]))
     check(pull(lento.ones(2, dtype=lento.float64))[0], np.array([2.0, 4.0]))
+    check(pull(np.array([1.0, 10.0], np.float32))[0], np.array([2.0, 40.0]))
+    check(pull([1.0, 10.0])[0], np.array([2.0, 40.0]))
     _, change = lento.jvp(lambda x: x * x, ([1.0, 2.0],), ([1.0, 10.0],))
     check(change, np.array([2.0, 40.0], np.float32))
+    _, pull = lento.vjp(lambda x: (x * x, {"third": x**3}), 2.0)
+    check(pull((1, {"third": 0.5}))[0], np.array(10.0, np.float32))
+    with pytest.raises(lento.ShapeError, match=r"^vjp\(\): cotangent 0 has shape \(2,\), its output \(\)"):
+        pull((np.ones(2), {"third": 1.0}))
+    with pytest.raises(TypeError, match="cotangents must be tensors, not str"):
+        pull(("one", {"third": 1.0}))
 
 
 def test_beside_tensors_arrays_are_constants() -> None:

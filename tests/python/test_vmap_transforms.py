@@ -238,9 +238,15 @@ def test_wrong_axes_are_said(in_axes: Any, out_axes: Any, error: type[Exception]
         lento.vmap(lambda x: x, in_axes=in_axes, out_axes=out_axes)(lento.ones((3, 2)))
 
 
-def test_arrays_of_others_are_not_taken_for_shared() -> None:
-    with pytest.raises(TypeError, match=r"is a ndarray; make it a tensor with lento\.asarray"):
-        lento.vmap(lambda x, y: x + y)(lento.ones(3), np.ones(3))
+def test_arrays_of_numpy_have_examples_too() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    assert lento.vmap(lambda x, y: x.sum() + y)(rows, lento.ones(3)).tolist() == [2, 6, 10]
+    assert lento.vmap(lambda x: x.sum(), in_axes=1)(rows).tolist() == [6, 9]
+    assert lento.vmap(lambda x, y: (x * y).sum(), in_axes=(0, None))(rows, np.ones(2)).tolist() == [1, 5, 9]
+    gradients = lento.vmap(lento.grad(lambda w, x: (w * x).sum()), in_axes=(None, 0))(lento.ones(2), rows)
+    assert gradients.tolist() == rows.tolist()
+    with pytest.raises(IndexError, match=r"an argument of shape \(3, 2\) has no axis 2"):
+        lento.vmap(lambda x: x, in_axes=2)(rows)
 
 
 # --- reads ---
