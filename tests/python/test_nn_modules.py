@@ -399,6 +399,7 @@ def test_arguments_whose_place_is_another_in_torch_are_given_by_name() -> None:
         lambda: nn.MultiHeadAttention(4, 2, 0.0, True, False),  # type: ignore[misc, arg-type]
         lambda: nn.MultiHeadAttention(4, 2)(x, x, x, None),
         lambda: nn.TransformerEncoderLayer(4, 2, 8)(x, None, None),
+        lambda: lento.optim.SGD(x, 0.1, 0.9, 0.0, 5e-4, True),  # type: ignore[misc]
     ):
         with pytest.raises(TypeError, match="positional arguments"):
             run()

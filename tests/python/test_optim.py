@@ -18,7 +18,7 @@ from lento import nn, optim
 OPTIMIZERS: dict[str, tuple[Callable[[Any], optim.Optimizer], str]] = {
     # name: (here, in torch)
     "sgd": (lambda p: optim.SGD(p, 0.1), "SGD(p, 0.1)"),
-    "momentum": (lambda p: optim.SGD(p, 0.05, 0.9, 0.01), "SGD(p, 0.05, 0.9, weight_decay=0.01)"),
+    "momentum": (lambda p: optim.SGD(p, 0.05, 0.9, weight_decay=0.01), "SGD(p, 0.05, 0.9, weight_decay=0.01)"),
     "nesterov": (lambda p: optim.SGD(p, 0.05, 0.9, nesterov=True), "SGD(p, 0.05, 0.9, nesterov=True)"),
     "adam": (lambda p: optim.Adam(p, 0.01), "Adam(p, 0.01)"),
     "adam-decay": (lambda p: optim.Adam(p, 0.01, weight_decay=0.1), "Adam(p, 0.01, weight_decay=0.1)"),

@@ -24,6 +24,7 @@ class SGD(Optimizer):
         parameters: Any,
         lr: float | Schedule,
         momentum: float = 0.0,
+        *,  # PyTorch has its dampening here
         weight_decay: float = 0.0,
         nesterov: bool = False,
         groups: Groups | None = None,
