@@ -152,7 +152,7 @@ from . import (
     stats as stats,
     tree as tree,
 )
-from . import _attribute_hints, _familiar, _hints, _namespace
+from . import _attribute_hints, _familiar, _hints, _missing_modules, _namespace
 
 # Lines of this package's own files are not where the user called from.
 _core._set_package_folder(_os.path.dirname(__file__))
@@ -161,4 +161,5 @@ _core._set_package_folder(_os.path.dirname(__file__))
 _familiar.install()
 _namespace.publish()
 _hints.install()
+_missing_modules.install()
 _attribute_hints.install()

@@ -18,6 +18,8 @@ from .optim import Optimizer
 
 _NO_BACKWARD = "gradients are results: use lento.grad(f)(x) or lento.value_and_grad(f)(x)"
 _NO_STRIDES = "it is not needed: tensors have no strides; for memory use x.numpy()"
+_ALL_DENSE = "it is not needed: all tensors are dense"
+_BESIDE_STEP = "write it beside optimizer.step(gradients)"
 
 _TENSOR = {
     # PyTorch: derivatives
@@ -33,17 +35,26 @@ _TENSOR = {
     "cuda": _ONE_DEVICE,
     "is_cuda": _ONE_DEVICE,
     "pin_memory": _ONE_DEVICE,
+    "xpu": _ONE_DEVICE,
+    "get_device": "use x.device",
     "type": "use x.dtype, or x.astype(dtype)",
     "type_as": "use x.astype(y.dtype)",
     "byte": "use x.astype(lento.uint8)",
     "char": "use x.astype(lento.int8)",
     "short": "use x.astype(lento.int16)",
     "cfloat": "use x.astype(lento.complex64)",
+    "cdouble": "use x.astype(lento.complex128)",
     "element_size": "use x.itemsize",
     "ndimension": "use x.ndim",
     "nelement": "use x.size",
     "stride": _NO_STRIDES,
     "storage": _NO_STRIDES,
+    "untyped_storage": _NO_STRIDES,
+    "storage_offset": _NO_STRIDES,
+    "is_sparse": _ALL_DENSE,
+    "to_sparse": _ALL_DENSE,
+    "to_dense": _ALL_DENSE,
+    "layout": _ALL_DENSE,
     "data_ptr": "use x.numpy(), or lento.from_dlpack and x.__dlpack__()",
     "is_contiguous": "it is not needed: tensors have no strides, and x.reshape never fails for them",
     "is_floating_point": "use lento.isdtype(x.dtype, 'real floating')",
@@ -58,6 +69,13 @@ _TENSOR = {
     "where": "use lento.where(condition, x, y)",
     "unique": "use lento.unique_values(x), unique_counts, unique_inverse or unique_all",
     "histc": "use lento.histogram(x)",
+    "clamp_min": "use x.clamp(min=low)",
+    "clamp_max": "use x.clamp(max=high)",
+    "dist": "use lento.linalg.vector_norm(x - y)",
+    "mode": "use lento.bincount(x).argmax()",
+    "unique_consecutive": "use x[lento.concat([lento.ones(1, dtype='bool'), x[1:] != x[:-1]])]",
+    "hsplit": "use lento.split(x, parts, axis=1)",
+    "vsplit": "use lento.split(x, parts, axis=0)",
     "multinomial": "use lento.random.multinomial(x, count)",
     "bernoulli": "use lento.random.bernoulli(p=x)",
     "H": "use x.conj().mT",
@@ -80,6 +98,10 @@ _TENSOR = {
     "fill_diagonal_": "use x = lento.fill_diagonal(x, value)",
     "detach_": "use x = x.detach()",
     "set_": "use x = y",
+    "put_": "write x[lento.unravel_index(i, x.shape)] = v",
+    "index_put_": "use x[i] = v, or x = lento.index_put(x, (i,), v, accumulate=True)",
+    "apply_": "use functions of the whole tensor, as lento.where",
+    "map_": "use functions of the whole tensors, as lento.where",
     "resize_": "use x = lento.resize(x, shape)",
     "t_": "use x = x.T",
     # JAX
@@ -96,9 +118,9 @@ _TENSOR = {
 
 # What PyTorch has with an underscore, and is a method or function here without it.
 _IN_PLACE = """
-    abs addcdiv addcmul addmm ceil clamp clip cos erf exp floor index_add index_copy index_fill lerp log logical_not
-    masked_fill masked_scatter reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin softmax sqrt
-    squeeze swapaxes tanh transpose tril triu trunc unsqueeze
+    abs addcdiv addcmul addmm ceil clamp clip cos cumsum erf exp floor index_add index_copy index_fill lerp log
+    logical_not masked_fill masked_scatter reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin
+    softmax sqrt squeeze swapaxes tanh transpose tril triu trunc unsqueeze
 """.split()  # noqa: SIM905
 
 _MODULE = {
@@ -116,6 +138,15 @@ _MODULE = {
     "get_buffer": "use model.buffers()[name]",
     "register_backward_hook": "use lento.custom_gradient",
     "register_full_backward_hook": "use lento.custom_gradient",
+    "register_full_backward_pre_hook": "use lento.custom_gradient",
+    "flatten_parameters": "it is not needed: weights have no layout in memory",
+    "reset_parameters": "make the layer anew, or fill its tensors with lento.nn.init",
+    "to_empty": "use model.to(dtype)",
+    "set_submodule": "use setattr(model, name, module)",
+    "from_pretrained": "write layer = nn.Embedding(*weight.shape), then layer.weight[...] = weight",
+    # Flax
+    "init": "it is not needed: a module has its parameters once it is made",
+    "tabulate": "use print(model)",
 }
 
 _OPTIMIZER = {
@@ -124,6 +155,8 @@ _OPTIMIZER = {
     "update": "use step(gradients), which changes the parameters in place",
     "add_param_group": f"give all groups when it is made: {_GROUPS}",
     "defaults": "use optimizer.param_groups, or the settings themselves, as optimizer.lr",
+    "register_step_pre_hook": _BESIDE_STEP,
+    "register_step_post_hook": _BESIDE_STEP,
 }
 
 # What NumPy's and PyTorch's generators have beside functions of lento.random of the same names.

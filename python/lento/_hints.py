@@ -24,6 +24,9 @@ _CLIP_NORM = "use gradients, norm = lento.optim.clip_grad_norm(gradients, max_no
 _CLIP_VALUE = "use gradients = lento.optim.clip_grad_value(gradients, limit)"
 _EMA = "use lento.optim.EMA(model, decay)"
 _STEP = "it is not needed: optimizer.step(gradients) changes the parameters in place"
+_NO_LAYOUT = "it is not needed: tensors have no memory layout"
+_DENSE = "all tensors are dense: use lento.index_put(lento.zeros(shape), indices, values, accumulate=True)"
+_TRIPLETS = "use nn.relu(distance(anchor, positive) - distance(anchor, negative) + margin).mean()"
 
 
 def _lazy(kind: str, inputs: str) -> str:
@@ -46,11 +49,19 @@ _HINTS = {
         "from_numpy": "use lento.asarray",
         "FloatTensor": "use lento.asarray(values, dtype=lento.float32)",
         "LongTensor": "use lento.asarray(values, dtype=lento.int64)",
+        "DoubleTensor": "use lento.asarray(values, dtype=lento.float64)",
+        "HalfTensor": "use lento.asarray(values, dtype=lento.float16)",
+        "IntTensor": "use lento.asarray(values, dtype=lento.int32)",
+        "ByteTensor": "use lento.asarray(values, dtype=lento.uint8)",
+        "BoolTensor": "use lento.asarray(values, dtype=lento.bool)",
+        "Size": "use a tuple, as x.shape is",
         "ndarray": "use lento.Tensor",
         "Array": "use lento.Tensor",
         "is_tensor": "use isinstance(x, lento.Tensor)",
         "numel": "use x.size",
         "t": "use x.T",
+        "is_floating_point": "use lento.isdtype(x.dtype, 'real floating')",
+        "is_complex": "use lento.isdtype(x.dtype, 'complex floating')",
         "ndenumerate": "use enumerate over lento.ravel(x)",
         "ndindex": "use itertools.product(*map(range, shape))",
         "nditer": "use a function of the whole tensor, as lento.where; or for value in lento.ravel(x)",
@@ -72,11 +83,20 @@ _HINTS = {
         "cuda": _ONE_DEVICE,
         "mps": _ONE_DEVICE,
         "backends": _ONE_DEVICE,
+        "xpu": _ONE_DEVICE,
+        "accelerator": _ONE_DEVICE,
+        "sharding": _ONE_DEVICE,
+        "local_devices": "use lento.devices()",
         "device_put": "use lento.asarray",
         "device_get": "use x.numpy()",
         "device_count": "use len(lento.devices())",
         "local_device_count": "use len(lento.devices())",
         "default_backend": "use lento.devices()",
+        "channels_last": _NO_LAYOUT,
+        "contiguous_format": _NO_LAYOUT,
+        "preserve_format": _NO_LAYOUT,
+        "sparse": _DENSE,
+        "sparse_coo_tensor": _DENSE,
         # random numbers
         "rand": "use lento.random.uniform",
         "randn": "use lento.random.normal",
@@ -87,6 +107,8 @@ _HINTS = {
         "randperm": "use lento.random.permutation",
         "manual_seed": "use lento.random.seed",
         "seed": "use lento.random.seed",
+        "get_rng_state": "use lento.random.state_dict()",
+        "set_rng_state": "use lento.random.load_state_dict(state)",
         # functions
         "in1d": "use lento.isin",
         "trapz": "use lento.trapezoid",
@@ -96,6 +118,16 @@ _HINTS = {
         "svd_lowrank": "use lento.linalg.svd",
         "pinverse": "use lento.linalg.pinv",
         "dist": "use lento.linalg.vector_norm(x - y)",
+        "mode": "use lento.bincount(x).argmax()",
+        "range": "use lento.arange, which leaves the end out",
+        "addr": "use x + lento.outer(y, z)",
+        "cartesian_prod": "use lento.stack([a.ravel() for a in lento.meshgrid(x, y, indexing='ij')], axis=-1)",
+        "combinations": "use itertools.combinations of positions",
+        "unique_consecutive": "use x[lento.concat([lento.ones(1, dtype='bool'), x[1:] != x[:-1]])]",
+        "polar": "use lento.complex(r * lento.cos(angle), r * lento.sin(angle))",
+        "stft": "use lento.fft.rfft(lento.sliding_window_view(x, n)[::step] * window)",
+        "istft": "use lento.fft.irfft, and add the pieces where they overlap",
+        "ops": "use lento.index_add or lento.scatter_reduce, with the number of segments",
         "view_as_real": "use lento.stack([x.real, x.imag], axis=-1)",
         "view_as_complex": "use lento.complex(x[..., 0], x[..., 1])",
         "errstate": "it is not needed: no operation warns; look with lento.isfinite",
@@ -125,6 +157,11 @@ _HINTS = {
         "named_call": "use lento.scope",
         "block_until_ready": "use lento.eval(x, wait=True)",
         "effects_barrier": "use lento.wait",
+        "clear_caches": "use lento.cache.clear()",
+        "profiler": "use lento.explain, lento.metrics and lento.dump",
+        "debug_nans": "look with lento.isfinite; lento.explain says what ran",
+        "use_deterministic_algorithms": "it is not needed: results are the same to the bit each time",
+        "set_float32_matmul_precision": "it is not needed: products of float32 are computed as float32",
         "mark_step": "use lento.step, or lento.lazy.mark_step",
         "synchronize": "use lento.wait",
         "autocast": "use x.astype(lento.bfloat16) and model.to(lento.bfloat16)",
@@ -132,7 +169,7 @@ _HINTS = {
         "debug": "use print: reading a tensor computes it; lento.add_step_closure prints without waiting",
         "pure_callback": "use Python as it is; lento.add_step_closure runs what must not wait",
         # modules of others
-        "numpy": "functions are in lento itself: lento.sum",
+        "numpy": "write import lento as np: functions are in lento itself",
         "lax": "functions are in lento and lento.nn; loops and branches are Python's own",
         "scipy": "use lento.special, lento.linalg and lento.stats",
         "distributions": "use lento.stats for log_prob, lento.random to draw",
@@ -141,6 +178,10 @@ _HINTS = {
         "tree_leaves": "use lento.tree.leaves",
         "utils": "use lento.prefetch for a DataLoader's work, lento.checkpoint, lento.nn and lento.optim",
         "distributed": "one process computes, with all cores: lento.set_num_threads",
+        "multiprocessing": "use Python's own; a child computes with as many threads as lento.set_num_threads says",
+        "process_index": "one process computes, with all cores: lento.set_num_threads",
+        "process_count": "one process computes, with all cores: lento.set_num_threads",
+        "flatten_util": "use lento.concat([leaf.ravel() for leaf in lento.tree.leaves(tree)])",
         "functional": "functions are in lento and lento.nn",
         "config": "use lento.options",
         "testing": "NumPy's takes tensors; lento.allclose gives True or False",
@@ -156,6 +197,10 @@ _HINTS = {
         "manual_seed": "use lento.random.seed",
         "orthogonal": "use lento.nn.init.orthogonal",
         "rademacher": "use 2 * lento.random.bernoulli(shape) - 1",
+        "bits": "use lento.random.randint(shape, low, high)",
+        "loggamma": "use lento.log(lento.random.gamma(shape, alpha))",
+        "key_data": "use generator.state, of a lento.Generator",
+        **dict.fromkeys(("BitGenerator", "MT19937", "PCG64", "Philox", "SFC64", "SeedSequence"), _KEY),
     },
     "lento.nn": {
         "modules": "layers are in lento.nn itself: lento.nn.Linear",
@@ -181,6 +226,13 @@ _HINTS = {
         "MaxUnpool2d": "use nn.max_unpool2d",
         "MaxUnpool3d": "use nn.max_unpool3d",
         "MultiLabelMarginLoss": "use nn.MultiLabelSoftMarginLoss, which takes zeros and ones as targets",
+        "TripletMarginWithDistanceLoss": _TRIPLETS,
+        "RNNBase": "use nn.RNN, nn.GRU or nn.LSTM",
+        "Softmax2d": "use nn.Softmax(1)",
+        "AdaptiveLogSoftmaxWithLoss": "use nn.CrossEntropyLoss of all classes",
+        "FractionalMaxPool2d": "use nn.AdaptiveMaxPool2d",
+        "UpsamplingNearest2d": "use nn.Upsample(scale_factor=…)",
+        "UpsamplingBilinear2d": "use nn.Upsample(scale_factor=…, mode='bilinear', align_corners=True)",
         "upsample": "use nn.interpolate",
         "hard_tanh": "use nn.hardtanh",
         "hard_sigmoid": "use nn.hardsigmoid",
@@ -194,6 +246,11 @@ _HINTS = {
         "grid_sample": "write it with x[:, :, i, j] of the four neighbours of each point",
         "affine_grid": "write it with lento.meshgrid and @",
         "upsample": "use nn.interpolate",
+        "upsample_nearest": "use nn.interpolate",
+        "upsample_bilinear": "use nn.interpolate(x, …, mode='bilinear', align_corners=True)",
+        "multilabel_margin_loss": "use nn.multilabel_soft_margin_loss, which takes zeros and ones as targets",
+        "triplet_margin_with_distance_loss": _TRIPLETS,
+        "pdist": "use nn.cdist(x, x), and lento.triu_indices(n, n, 1) for each pair once",
     },
     "lento.nn.init": {
         "eye_": "use weight[...] = lento.eye(*weight.shape)",
@@ -223,7 +280,18 @@ _HINTS = {
         "l2_loss": "use 0.5 * lento.nn.mse_loss(predictions, targets, reduction='none')",
         "huber_loss": "use lento.nn.huber_loss(predictions, targets, reduction='none')",
         "add_decayed_weights": "use lento.optim.AdamW, or weight_decay= of another optimizer",
-        **dict.fromkeys(("lookahead", "lamb", "lars", "adabelief", "yogi"), _OWN_OPTIMIZER),
+        "nadamw": "use optimizer = lento.optim.NAdam(model, lr=…, decoupled_weight_decay=True)",
+        **dict.fromkeys(("lookahead", "lamb", "lars", "adabelief", "yogi", "novograd", "sm3", "Muon"), _OWN_OPTIMIZER),
+        **dict.fromkeys(("GradientTransformation", "scale", "scale_by_adam", "scale_by_schedule"), _OWN_OPTIMIZER),
+        "scale_by_learning_rate": "use lr=, a number or a schedule such as lento.optim.cosine_decay_schedule",
+        "OptState": "the optimizer keeps its state: optimizer.state_dict() of lento.optim.Adam",
+        "apply_if_finite": "use an if around optimizer.step(gradients), of lento.optim.global_norm(gradients)",
+        "adaptive_grad_clip": "write it with lento.tree.map over gradients and parameters",
+        "squared_error": "use lento.square(predictions - targets)",
+        "cosine_distance": "use 1 - lento.nn.cosine_similarity(predictions, targets)",
+        "losses": "they are functions of lento.nn",
+        "schedules": "they are in lento.optim itself: lento.optim.cosine_decay_schedule",
+        "tree_utils": "use lento.tree",
         # PyTorch
         "LBFGS": "use scipy.optimize.minimize(f, x, jac=lento.grad(f), method='L-BFGS-B')",
         "Rprop": "use lento.optim.RMSprop or lento.optim.Lion",
@@ -292,7 +360,15 @@ def hint_of(module: str, name: str) -> str | None:
         return None
     if hint := _HINTS[module].get(name) or _numpy_names.hint(module, name):
         return hint
-    return next((f"it is {space}.{name}" for space in _SPACES if _offers(sys.modules[space], name)), None)
+    if found := _space_of(name):
+        return f"it is {found}.{name}"
+    if name.endswith("_") and (found := _space_of(name[:-1])):  # PyTorch's F.relu_
+        return f"use x = {found}.{name[:-1]}(x)"
+    return None
+
+
+def _space_of(name: str) -> str | None:
+    return next((space for space in _SPACES if _offers(sys.modules[space], name)), None)
 
 
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]

@@ -12,6 +12,7 @@ from ._fail import fail
 from ._familiar import is_dtype
 from ._module_hooks import HookHandle, Hooks
 from ._origin import Origin, copying
+from ._parameter_name import ParameterName
 from ._state import load_into
 
 __all__ = ["Buffer", "Module", "Parameter"]
@@ -196,7 +197,7 @@ class Module:
         first: dict[int, tuple[str, _core.Tensor]] = {}
         for name, tensor, trained in self._named_tensors():
             if trained:
-                first.setdefault(id(tensor), (name, tensor))
+                first.setdefault(id(tensor), (ParameterName(name), tensor))
         return dict(first.values())
 
     def buffers(self) -> dict[str, _core.Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 import re
 import subprocess
@@ -209,6 +210,39 @@ def test_an_import_after_a_missing_name_was_looked_for_works() -> None:
     assert names["tensor"] is lento.asarray
 
 
+@pytest.mark.parametrize(
+    ("module", "hint"),
+    [
+        ("lento.numpy", "write import lento as np"),
+        ("lento.utils.data", "use lento.prefetch"),
+        ("lento.utils.checkpoint", "use lento.prefetch for a DataLoader's work, lento.checkpoint"),
+        ("lento.nn.utils.rnn", "use lento.optim.clip_grad_norm"),
+        ("lento.nn.parameter", "use lento.nn.Parameter"),
+        ("lento.autograd", "use lento.grad"),
+        ("lento.distributions", "use lento.stats"),
+        ("lento.scipy.stats", "use lento.special"),
+        ("lento.tree_util", "use lento.tree"),
+        ("lento.optim.swa_utils", "use lento.optim.EMA"),
+        ("lento.cuda", "it is not needed"),
+    ],
+)
+def test_an_import_of_such_a_module_says_the_same(module: str, hint: str) -> None:
+    missing = ".".join(module.split(".")[: 3 if module.startswith(("lento.nn", "lento.optim")) else 2])
+    with pytest.raises(ModuleNotFoundError, match=f"^No module named '{missing}'; {hint}") as caught:
+        importlib.import_module(module)
+    assert caught.value.name == missing
+    check_hint(str(caught.value))
+    assert missing not in sys.modules
+
+
+def test_an_import_of_another_missing_module_is_a_plain_error() -> None:
+    for module in ("lento.nothing", "lento.nn.nothing", "lento.optim.nothing"):
+        with pytest.raises(ModuleNotFoundError, match=f"^No module named '{module}'$"):
+            importlib.import_module(module)
+    assert importlib.util.find_spec("lento.nothing") is None
+    assert importlib.import_module("lento.nn.functional") is lento.nn.functional
+
+
 # --- attributes of tensors, modules, optimizers ---
 
 
@@ -306,6 +340,22 @@ def test_what_a_generators_hint_says_draws_from_it(name: str) -> None:
 def test_hints_say_what_to_write(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=hint):
         getattr(X, name)
+
+
+def test_names_of_parameters_say_where_the_tensors_are() -> None:
+    """``for p in model.parameters()`` of PyTorch's programs goes through names here."""
+    hint = r"^'str' object has no attribute '{}'; .* write for p in model.parameters\(\).values\(\)$"
+    for name in ("numel", "requires_grad", "data", "grad", "shape", "dim"):
+        with pytest.raises(AttributeError, match=hint.format(name)):
+            [getattr(p, name) for p in MODEL.parameters()]
+    with pytest.raises(AttributeError, match=hint.format("requires_grad")):
+        for p in MODEL.parameters():
+            p.requires_grad = False  # type: ignore[attr-defined]
+    first = next(iter(MODEL.parameters()))
+    with pytest.raises(AttributeError, match=r"^'str' object has no attribute 'nothing'$"):
+        _ = first.nothing  # type: ignore[attr-defined]
+    assert first == "weight" and MODEL.parameters()["weight"] is MODEL.weight
+    assert type(pickle.loads(pickle.dumps(first))) is str
 
 
 def test_an_attribute_without_a_hint_is_a_plain_error() -> None:
