@@ -272,6 +272,19 @@ def test_padding_is_in_the_order_of_torch() -> None:
         nn.pad(x, [1, 2, 3])
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["ReLU(True)", "SiLU(inplace=True)", "LeakyReLU(0.2, True)", "Threshold(0.5, 0.0, True)", "Dropout(0.5, True)"]
+    + [f"Dropout{axes}d(inplace=True)" for axes in (1, 2, 3)],
+)
+def test_inplace_is_taken_and_leaves_the_input_alone(text: str) -> None:
+    x = array(2, 3, 4, 5, 6) if text.startswith("Dropout3d") else array(2, 3, 4)
+    given = lento.asarray(x)
+    layer = eval(f"nn.{text}", {"nn": nn})
+    assert not lento.array_equal(layer(given), x)
+    np.testing.assert_array_equal(given.numpy(), x)
+
+
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_dropout_of_one_recurrent_layer_warns(kind: str) -> None:
     with pytest.warns(UserWarning, match=rf"{kind}\(\): dropout=0.5 has no effect with num_layers=1") as caught:
