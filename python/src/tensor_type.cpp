@@ -80,6 +80,14 @@ Py_ssize_t tensor_length(PyObject* self) {
   return static_cast<Py_ssize_t>(shape[0]);
 }
 
+// torch.Tensor(values) is a habit.
+PyObject* tensor_new(PyTypeObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "Tensor(): tensors are made by functions; use lento.asarray(values), lento.zeros(shape)");
+  add_place();
+  return nullptr;
+}
+
 PyObject* tensor_iter(PyObject* self) {
   if (tensor_of(self).shape().empty()) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
@@ -264,6 +272,7 @@ const void* read_data(const Tensor& tensor) {
 
 void add_tensor_type(PyObject* module) {
   std::vector<PyType_Slot> slots = {
+      {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
       {Py_tp_repr, reinterpret_cast<void*>(print<array_repr>)},
@@ -289,7 +298,7 @@ void add_tensor_type(PyObject* module) {
       .name = "lento.Tensor",
       .basicsize = sizeof(TensorObject),
       .itemsize = 0,
-      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+      .flags = Py_TPFLAGS_DEFAULT,
       .slots = slots.data(),
   };
   PyObject* type = checked(PyType_FromSpec(&spec));

@@ -216,8 +216,9 @@ def test_attributes() -> None:
     with pytest.raises(AttributeError):
         x.shape = (3, 2)
     assert type(x).__module__ == "lento"
-    with pytest.raises(TypeError):
-        lento.Tensor()
+    for values in ([1.0, 2.0], 3):  # torch.Tensor makes tensors
+        with pytest.raises(TypeError, match=r"^Tensor\(\): .* use lento.asarray\(values\), .*, at test_interop.py:"):
+            lento.Tensor(values)
 
 
 def test_dtype_objects() -> None:
