@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _core
+from ._keyword_hints import with_hint
 
 _E = TypeVar("_E", bound=Exception)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -80,5 +81,5 @@ def _name(error: Exception, caller: str) -> None:
         return  # raised by the user's own code, which an argument called
     message = str(error) or "out of memory"
     # Python names the class that has the constructor, which may be a private one above this.
-    message = re.sub(r"^\w+\.__init__\(\) ", f"{caller}() ", message)
+    message = with_hint(re.sub(r"^\w+\.__init__\(\) ", f"{caller}() ", message))
     error.args = (_placed(message if message.startswith((f"{caller}(", f"{caller}:")) else f"{caller}(): {message}"),)

@@ -240,7 +240,7 @@ _HINTS = {
         "hard_silu": "use nn.hardswish",
         "soft_sign": "use nn.softsign",
         "standardize": "use nn.layer_norm(x, x.shape[-1:])",
-        "dot_product_attention": "use nn.scaled_dot_product_attention",
+        "dot_product_attention": "use nn.scaled_dot_product_attention, which takes (batch, heads, length, features)",
     },
     "lento.nn.functional": {
         "grid_sample": "write it with x[:, :, i, j] of the four neighbours of each point",

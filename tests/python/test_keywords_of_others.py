@@ -8,6 +8,7 @@ from typing import Any
 import lento
 import numpy as np
 import pytest
+from lento import nn, optim
 
 X = lento.asarray([3.0, 1.0, 2.0])
 
@@ -56,6 +57,66 @@ CASES: list[tuple[Any, dict[str, Any], str]] = [
     (lambda **k: lento.std(X, **k), {"unbiased": True}, "write correction=1 for unbiased=True, and nothing for"),
     (lambda **k: lento.zeros(3, **k), {"requires_grad": True}, "it is not needed: lento.grad differentiates by the"),
     (lambda **k: lento.zeros(3, **k), {"pin_memory": True}, "it is not needed: lento.devices() has the one device"),
+    (lambda **k: lento.sum(**k), {"input": X}, "it is called 'x' here"),
+    (lambda **k: lento.add(**k), {"input": X}, "it is called 'x1' here"),
+    (lambda **k: lento.add(X, **k), {"other": X}, "it is called 'x2' here"),
+    (lambda **k: lento.stack(**k), {"tensors": [X, X]}, "it is called 'arrays' here"),
+    (lambda **k: lento.norm(X, **k), {"p": 2}, "it is called 'ord' here"),
+    (lambda **k: lento.add(X, X, **k), {"alpha": 2}, "write x1 + alpha * x2"),
+    (lambda **k: lento.subtract(X, X, **k), {"alpha": 2}, "write x1 - alpha * x2"),
+    (
+        lambda **k: X.nonzero(**k),
+        {"as_tuple": True},
+        "it is not needed: there is a tensor for each axis; the matrix is",
+    ),
+    (lambda **k: lento.nn.relu(X, **k), {"inplace": True}, "it is not needed: give the result the old name"),
+    (lambda **k: lento.nn.mse_loss(X, X, **k), {"size_average": True}, "write reduction='mean', 'sum' or 'none'"),
+    (lambda **k: lento.nn.mse_loss(X, X, **k), {"reduce": False}, "write reduction='mean', 'sum' or 'none'"),
+    (lambda **k: lento.searchsorted(X, X, **k), {"right": True}, "write side='right' for right=True, and nothing for"),
+    (lambda **k: X.clone(**k), {"memory_format": 1}, "it is not needed: tensors have no memory layout"),
+    (lambda **k: lento.sum(**k), {"a": X}, "it is called 'x' here"),
+    (lambda **k: lento.reshape(X, **k), {"newshape": (3, 1)}, "it is called 'shape' here"),
+    (lambda **k: lento.insert(X, **k), {"obj": 1}, "it is called 'indices' here"),
+    (lambda **k: lento.indices((2, 3), **k), {"sparse": True}, "write lento.ogrid[:n, :m]"),
+    (lambda **k: lento.polyfit(X, X, 1, **k), {"full": True}, "use lento.linalg.lstsq of lento.vander(x, deg + 1)"),
+    (lambda **k: lento.polyfit(X, X, 1, **k), {"cov": True}, "use numpy.polyfit"),
+    (lambda **k: lento.linalg.solve_triangular(X, X, **k), {"trans": 1}, "write transpose=True"),
+    # layers, optimizers, schedulers
+    (lambda **k: nn.Linear(2, 3, **k), {"device": "cpu"}, "it is not needed: lento.devices() has the one device"),
+    (
+        lambda **k: nn.TransformerEncoderLayer(4, 2, **k),
+        {"batch_first": True},
+        "it is not needed: tensors are (batch, ",
+    ),
+    (lambda **k: nn.TransformerEncoderLayer(4, 2, **k), {"layer_norm_eps": 1e-6}, "assign layer.norm1.eps and layer."),
+    (
+        lambda **k: nn.MultiHeadAttention(4, 2, **k),
+        {"batch_first": True},
+        "it is not needed: tensors are (batch, length",
+    ),
+    (
+        lambda **k: nn.Conv2d(1, 1, 3, **k),
+        {"padding_mode": "reflect"},
+        "put nn.ReflectionPad2d, nn.ReplicationPad2d or",
+    ),
+    (lambda **k: nn.Embedding(3, 4, **k), {"max_norm": 1.0}, "write weight[...] = weight * lento.clip(max_norm / "),
+    (
+        lambda **k: nn.Embedding(3, 4, **k),
+        {"sparse": True},
+        "it is not needed: the gradient of the table is one tensor",
+    ),
+    (lambda **k: nn.LSTM(3, 4, **k), {"proj_size": 2}, "put a nn.Linear behind the layer"),
+    (lambda **k: nn.MaxPool2d(2, **k), {"return_indices": True}, "use nn.max_pool2d_with_indices"),
+    (lambda **k: nn.MSELoss(**k), {"size_average": True}, "write reduction='mean', 'sum' or 'none'"),
+    (lambda **k: optim.Adam(X, **k), {"fused": True}, "it is not needed: a step updates all parameters at once"),
+    (lambda **k: optim.Adam(X, **k), {"amsgrad": True}, "there is none; use a class of your own, as in the example of"),
+    (lambda **k: optim.SGD(X, 0.1, **k), {"maximize": True}, "negate what is minimised"),
+    (lambda **k: optim.Adam(**k), {"params": X}, "it is called 'parameters' here, and comes first"),
+    (
+        lambda **k: optim.lr_scheduler.StepLR(optim.SGD(X, 0.1), 3, **k),
+        {"verbose": True},
+        "write print(scheduler.get_last_lr())",
+    ),
 ]
 
 
@@ -76,6 +137,14 @@ def test_other_keywords_are_plain_errors() -> None:
 def test_what_the_hints_say_is_what_numpy_does() -> None:
     a = np.arange(6.0, dtype=np.float32).reshape(2, 3)
     x = lento.asarray(a)
+    assert [g.tolist() for g in lento.ogrid[:2, :3]] == [g.tolist() for g in np.indices((2, 3), sparse=True)]
+    np.testing.assert_array_equal(lento.argwhere(x > 2), np.argwhere(a > 2))
+    table, max_norm = a + 0.5, 2.0
+    bounded = table * lento.clip(max_norm / lento.linalg.norm(table, axis=1, keepdims=True), max=1)
+    np.testing.assert_allclose(lento.linalg.norm(bounded, axis=1), np.minimum(np.linalg.norm(table, axis=1), max_norm))
+    lower, b = np.array([[2.0, 0.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    found = lento.linalg.solve_triangular(lower, b, lower=True, transpose=True)
+    np.testing.assert_allclose(lower.T @ found.numpy(), b)
     for shape in ((3, 2), (6,), (1, 3, 2)):
         np.testing.assert_array_equal(x.T.reshape(shape[::-1]).T, a.reshape(shape, order="F"))
     points, xp = np.array([-1.0, 0.5, 9.0], np.float32), np.array([0.0, 1.0, 2.0], np.float32)
