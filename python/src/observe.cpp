@@ -179,6 +179,10 @@ void bind_captures(nb::module_& module) {
   nb::class_<cache::Captured>(module, "Captured",
                               "A computation that was recorded once and runs with other inputs: what "
                               "``lento.cache.capture`` makes.")
+      .def("__init__",
+           [](cache::Captured* /*self*/, const nb::args& /*args*/, const nb::kwargs& /*names*/) {
+             raise(PyExc_TypeError, "Captured(): use lento.cache.capture(inputs, outputs), which makes one");
+           })
       .def("__call__", &run_captured, nb::arg("inputs"),
            "The outputs, as a list, for these inputs: one per input that was captured, of the same dtypes and shapes.")
       .def_prop_ro("key", &cache::Captured::key, "The ``lento.graph_key`` of what it runs; 0 when that is nothing.");

@@ -518,6 +518,7 @@ def test_messages_have_no_private_names() -> None:
         lambda: lento.Generator("a"),  # type: ignore[arg-type]
         lambda: lento.Device(3),  # type: ignore[arg-type]
         lambda: lento.Tensor(),
+        lambda: lento.cache.Captured(),
         lambda: lento.set_num_threads("a"),  # type: ignore[arg-type]
         lambda: lento.metrics.counter(3),  # type: ignore[arg-type]
         lambda: lento.step(3),  # type: ignore[arg-type]
