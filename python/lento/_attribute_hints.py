@@ -145,7 +145,6 @@ _MODULE = {
     "set_submodule": "use setattr(model, name, module)",
     "from_pretrained": "write layer = nn.Embedding(*weight.shape), then layer.weight[...] = weight",
     # Flax
-    "init": "it is not needed: a module has its parameters once it is made",
     "tabulate": "use print(model)",
 }
 

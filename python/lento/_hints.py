@@ -24,6 +24,8 @@ _CLIP_NORM = "use gradients, norm = lento.optim.clip_grad_norm(gradients, max_no
 _CLIP_VALUE = "use gradients = lento.optim.clip_grad_value(gradients, limit)"
 _EMA = "use lento.optim.EMA(model, decay)"
 _STEP = "it is not needed: optimizer.step(gradients) changes the parameters in place"
+_PATHS = "use lento.tree.map; a module has its names in model.named_parameters()"
+_SPECIAL = "betainc gammainc gammaincc j0 j1 jv iv k0 k1 expi exp1 hyp2f1 ellipk ellipe lambertw airy"
 _NO_LAYOUT = "it is not needed: tensors have no memory layout"
 _DENSE = "all tensors are dense: use lento.index_put(lento.zeros(shape), indices, values, accumulate=True)"
 _TRIPLETS = "use nn.relu(distance(anchor, positive) - distance(anchor, negative) + margin).mean()"
@@ -308,20 +310,29 @@ _HINTS = {
     "lento.linalg": {
         "cho_solve": "use lento.linalg.cholesky_solve",
         "cho_factor": "use lento.linalg.cholesky",
+        **dict.fromkeys(("lu_factor", "lu_solve"), "use lento.linalg.solve, or lento.linalg.lu"),
+        **dict.fromkeys(("null_space", "orth"), "use lento.linalg.svd"),
     },
     "lento.tree": {
         "tree_map": "use lento.tree.map",
         "structure": "use lento.tree.flatten, which gives the function that rebuilds",
         "reduce": "use functools.reduce over lento.tree.leaves",
+        **dict.fromkeys(("map_with_path", "leaves_with_path", "flatten_with_path"), _PATHS),
     },
     "lento.fft": {},
-    "lento.special": {},
+    "lento.special": {
+        **{name: f"use scipy.special.{name} and lento.asarray" for name in _SPECIAL.split()},
+        "factorial": "use lento.exp(lento.special.gammaln(n + 1))",
+        "comb": "use lento.exp(-lento.special.betaln(n - k + 1, k + 1)) / (n + 1)",
+    },
     "lento.stats": {
         "Normal": _distribution("norm", "normal"),
         "Uniform": _distribution("uniform", "uniform"),
         "Exponential": _distribution("expon", "exponential"),
         "Laplace": _distribution("laplace", "laplace"),
         "Cauchy": _distribution("cauchy", "cauchy"),
+        "StudentT": "use lento.stats.t.logpdf for log_prob",
+        "LogNormal": "use lento.stats.norm.logpdf of lento.log(x), less lento.log(x), for log_prob",
         "Gamma": _distribution("gamma", "gamma"),
         "Beta": _distribution("beta", "beta"),
         "MultivariateNormal": _distribution("multivariate_normal", "multivariate_normal"),
