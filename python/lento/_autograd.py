@@ -311,11 +311,17 @@ def _check_shapes(caller: str, what: str, whose: str, pairs: Sequence[tuple[Any,
             raise fail(errors.ShapeError, message)
 
 
-def _as_change(change: Any, of: Tensor) -> Any:
-    """A number or an array as the tensor that it stands for; a number has the dtype of what it is a change of."""
-    if isinstance(change, bool | int | float | complex):
-        return _core.asarray(change, dtype=of.dtype)
-    return _core.asarray(change) if not isinstance(change, Tensor) and hasattr(change, "dtype") else change
+def _as_tensor(value: Any, dtype: Any = None) -> Any:
+    """A number, a list or an array as a tensor; whatever else it is stays what it is."""
+    if isinstance(value, bool | int | float | complex):
+        return _core.asarray(value, dtype=dtype)
+    is_array = isinstance(value, list | tuple) or hasattr(value, "dtype")
+    return _core.asarray(value) if is_array and not isinstance(value, Tensor) else value
+
+
+def _as_change(change: Any, of: Any) -> Any:
+    """The same, with the dtype of the tensor that it is a change of where it is a number; of a tree, as it is."""
+    return _as_tensor(change, of.dtype) if _differentiable(of) else change
 
 
 def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callable[[_R], tuple[Unpack[_Ts]]]]:
@@ -335,9 +341,7 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
     outputs = tree.leaves(kept)
 
     def pull(cotangents: Any) -> tuple[Any, ...]:
-        if isinstance(kept, Tensor):
-            cotangents = _with_tensors(cotangents)  # a list of numbers is one tensor
-        given = tree.leaves_like(kept, cotangents, "vjp(): the cotangents")
+        given = tree.leaves_like(kept, _as_change(cotangents, kept), "vjp(): the cotangents")
         pairs = [(y, _as_change(c, y)) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
         _check_shapes("vjp()", "cotangent", "output", pairs)
         return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
@@ -392,8 +396,10 @@ def _linearized(
     where = [i for i, leaf in enumerate(outputs) if _differentiable(leaf)]
 
     def push(tangents: Sequence[Any]) -> Any:
-        changed = [_with_tensors(tangent) for tangent in tangents]
-        given = tree.leaves_like(followed.arguments, changed, f"{caller}: the tangents")
+        if len(tangents) == len(followed.arguments):
+            tangents = list(map(_as_change, tangents, followed.arguments))
+        leaves = tree.leaves_like(followed.arguments, list(tangents), f"{caller}: the tangents")
+        given = list(map(_as_change, leaves, followed.leaves))
         _check_shapes(caller, "tangent", "input", [(followed.leaves[i], given[i]) for i in followed.where])
         pushed = followed.differentiation.push_forward(
             [outputs[i] for i in where], followed.inputs, [given[i] for i in followed.where]
@@ -437,7 +443,7 @@ def custom_gradient(
                 f"custom_gradient(): backward gives a list with a cotangent for each input, not {type(made).__name__}",
             )
 
-        outputs = _core._custom_gradient(flat, checked, args)
+        outputs = _core._custom_gradient(flat, checked, list(map(_as_tensor, args)))
         return outputs[0] if single else tuple(outputs)
 
     return cast("Callable[_P, _R]", custom)

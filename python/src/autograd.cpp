@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "classes.h"
+#include "creation.h"
 #include "errors.h"
 #include "gil.h"
 #include "source.h"
@@ -120,9 +121,8 @@ nb::object leave(Batching& self, const nb::object& y, std::optional<std::int64_t
 }
 
 nb::object stopped(const nb::object& x) {
-  if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "stop_gradient() takes a tensor, not %s", Py_TYPE(x.ptr())->tp_name);
   const PythonSourceScope source;
-  const Tensor held = tensor_of(x.ptr());
+  const Tensor held = is_tensor(x.ptr()) ? tensor_of(x.ptr()) : as_tensor(x.ptr());
   const MayBlock may_block;
   return nb::steal(wrap(stop_gradient(held)));
 }

@@ -239,6 +239,26 @@ def test_gradients_by_arrays_lists_and_numbers() -> None:
         pull(("one", {"third": 1.0}))
 
 
+def test_changes_are_integers_lists_and_arrays_too() -> None:
+    square = lambda x: x * x  # noqa: E731
+    _, pull = lento.vjp(square, np.array([1.0, 2.0]))
+    _, push = lento.linearize(square, np.array([1.0, 2.0]))
+    for change in ([1, 10], (1, 10.0), np.array([1, 10]), np.array([1, 10], np.float32)):
+        check(pull(change)[0], np.array([2.0, 40.0]))
+        check(push(change), np.array([2.0, 40.0]))
+        check(lento.jvp(square, (np.array([1.0, 2.0]),), (change,))[1], np.array([2.0, 40.0]))
+    check(lento.jvp(square, (3.0,), (1,))[1], np.array(6.0, np.float32))
+    product = lambda p, i: p["a"] * p["b"] * i  # noqa: E731
+    check(lento.jvp(product, ({"a": 2.0, "b": 3.0}, 5), ({"a": 1, "b": 0.5}, None))[1], np.array(20.0, np.float32))
+    with pytest.raises(TypeError, match="tangents must be tensors, not str"):
+        lento.jvp(square, (3.0,), ("one",))
+    clipped = lento.custom_gradient(lambda x: x * 10, lambda xs, ys, gs: [lento.clip(gs[0], -1, 1)])
+    check(clipped(np.array([1.0, 2.0])), np.array([10.0, 20.0]))
+    check(clipped(2.0), np.array(20.0, np.float32))
+    check(lento.stop_gradient(np.array([1.0, 2.0])), np.array([1.0, 2.0]))
+    check(lento.stop_gradient(2.0), np.array(2.0, np.float32))
+
+
 def test_beside_tensors_arrays_are_constants() -> None:
     gradients = lento.grad(lambda p: (p[0] * p[1]).sum())((lento.ones(2), np.full(2, 3.0, np.float32)))
     check(gradients[0], np.full(2, 3, np.float32))
