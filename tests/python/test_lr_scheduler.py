@@ -215,6 +215,16 @@ def test_t4_schedulers_compile_nothing() -> None:
         (lambda o: lr_scheduler.StepLR(o, 0), "StepLR(): step_size is 0, which is less than 1"),
         (lambda o: lr_scheduler.StepLR([], 1), "StepLR(): list is no optimizer"),
         (lambda o: lr_scheduler.OneCycleLR(o, 0.1), "OneCycleLR(): total_steps, or epochs and steps_per_epoch"),
+        (
+            lambda o: lr_scheduler.OneCycleLR(o, [0.1, 0.2], 5),
+            "OneCycleLR(): max_lr is one for all groups, not a list;",
+        ),
+        (lambda o: lr_scheduler.CyclicLR(o, (0.1,), 0.2), "CyclicLR(): base_lr is one for all groups, not a tuple; a "),
+        (lambda o: lr_scheduler.LambdaLR(o, [math.sin]), "LambdaLR(): lr_lambda is one for all groups, not a list; a"),
+        (
+            lambda o: lr_scheduler.ReduceLROnPlateau(o, min_lr=[0.1]),
+            "ReduceLROnPlateau(): min_lr is one for all groups",
+        ),
         (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 5, anneal_strategy="x"), "anneal_strategy is 'cos' or 'linear'"),
         (lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.2, mode="x"), "CyclicLR(): mode is 'triangular', 'triangular2' or"),
         (

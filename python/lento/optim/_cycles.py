@@ -6,7 +6,7 @@ import math
 
 from .._fail import fail, names_its_errors
 from ._optimizer import Optimizer
-from ._scheduler import LRScheduler, check_positive
+from ._scheduler import LRScheduler, check_for_all_groups, check_positive
 
 
 class _Cycle(LRScheduler):
@@ -57,6 +57,7 @@ class OneCycleLR(_Cycle):
                 raise fail(ValueError, "OneCycleLR(): total_steps, or epochs and steps_per_epoch, have to be given")
             total_steps = epochs * steps_per_epoch
         check_positive(self, total_steps=total_steps)
+        check_for_all_groups(self, max_lr=max_lr)
         if anneal_strategy not in ("cos", "linear"):
             raise fail(ValueError, f"OneCycleLR(): anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}")
         if not 0 < pct_start <= 1:
@@ -128,6 +129,7 @@ class CyclicLR(_Cycle):
     ) -> None:
         if mode not in ("triangular", "triangular2", "exp_range"):
             raise fail(ValueError, f"CyclicLR(): mode is 'triangular', 'triangular2' or 'exp_range', not {mode!r}")
+        check_for_all_groups(self, base_lr=base_lr, max_lr=max_lr)
         step_size_down = step_size_up if step_size_down is None else step_size_down
         check_positive(self, step_size_up=step_size_up, step_size_down=step_size_down)
         self.base_lr = base_lr

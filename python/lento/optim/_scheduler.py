@@ -179,3 +179,14 @@ def check_rising(scheduler: LRScheduler, **values: Sequence[int]) -> None:
     for name, numbers in values.items():
         if any(a > b for a, b in itertools.pairwise(numbers)):
             raise fail(ValueError, f"{type(scheduler).__name__}(): {name} have to rise, and are {list(numbers)}")
+
+
+def check_for_all_groups(scheduler: LRScheduler, **values: object) -> None:
+    """PyTorch takes a list with an entry for each group."""
+    for name, value in values.items():
+        if isinstance(value, list | tuple):
+            raise fail(
+                TypeError,
+                f"{type(scheduler).__name__}(): {name} is one for all groups, not a {type(value).__name__}; a group "
+                "follows a schedule of its own when its 'lr' is one, such as lento.optim.cosine_onecycle_schedule(…)",
+            )

@@ -24,7 +24,7 @@ from typing import Any
 from .._fail import fail, names_its_errors
 from ._cycles import CyclicLR, OneCycleLR
 from ._optimizer import Optimizer
-from ._scheduler import LRScheduler, check_positive, check_rising
+from ._scheduler import LRScheduler, check_for_all_groups, check_positive, check_rising
 
 __all__ = [
     "ChainedScheduler",
@@ -55,6 +55,7 @@ class LambdaLR(LRScheduler):
     """The first rate times ``lr_lambda(epoch)``."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float], last_epoch: float = -1) -> None:
+        check_for_all_groups(self, lr_lambda=lr_lambda)
         self.lr_lambda = lr_lambda
         super().__init__(optimizer, last_epoch)
 
@@ -67,6 +68,7 @@ class MultiplicativeLR(LRScheduler):
     """Times ``lr_lambda(epoch)`` at each epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float], last_epoch: float = -1) -> None:
+        check_for_all_groups(self, lr_lambda=lr_lambda)
         self.lr_lambda = lr_lambda
         self._products = [1.0]
         super().__init__(optimizer, last_epoch)
@@ -296,6 +298,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold = threshold
         self.threshold_mode = threshold_mode
         self.cooldown = cooldown
+        check_for_all_groups(self, min_lr=min_lr)
         self.min_lr = min_lr
         self.eps = eps
         self.best = math.inf if mode == "min" else -math.inf
