@@ -41,6 +41,18 @@ void chain_with_numbers(benchmark::State& state) {
 }
 BENCHMARK(chain_with_numbers);
 
+void chain_in_place(benchmark::State& state) {
+  const SecondThread second;
+  const Tensor x = ones();
+  for (auto _ : state) {
+    Tensor y = x + x;
+    for (int i = 1; i < kOps; ++i) y += x;
+    benchmark::DoNotOptimize(y);
+  }
+  state.SetItemsProcessed(state.iterations() * kOps);
+}
+BENCHMARK(chain_in_place);
+
 void random_graph(benchmark::State& state) {
   const SecondThread second;
   std::mt19937 random(7);

@@ -45,8 +45,12 @@ int kind_order(DType dtype) { return is_bool(dtype) ? 0 : is_integer(dtype) ? 1 
 using BinaryOp = Tensor (*)(const Operand&, const Operand&);
 
 Tensor& update(Tensor& target, BinaryOp op, const Operand& other, std::string_view operation) {
-  const CallScope scope(operation, source_of(other));
-  return target.assign(op(target, other), operation);
+  Tensor result = op(Operand(target, other.unit(), other.position()), other);
+  const TensorState& now = state_of(result);
+  const TensorState& before = state_of(target);
+  // Mostly it fits as it is; what assign() does besides costs more than recording the op.
+  if (now.dtype == before.dtype && now.shape == before.shape) return target = std::move(result);
+  return target.assign(Operand(result, other.unit(), other.position()), operation);
 }
 
 }  // namespace
