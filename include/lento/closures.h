@@ -5,6 +5,7 @@
 #include <lento/device.h>
 #include <lento/error.h>
 #include <lento/export.h>
+#include <lento/located.h>
 #include <lento/tensor.h>
 
 #include <concepts>
@@ -62,14 +63,7 @@ template <class F>
 void add_step_closure(F f, std::vector<Tensor> args = {}, bool run_async = false, Device device = {},
                       std::source_location site = std::source_location::current()) {
   StepClosure closure;
-  const bool is_empty = [&] {
-    if constexpr (std::is_pointer_v<F> || requires { f.operator bool(); }) {
-      return !static_cast<bool>(f);
-    } else {
-      return false;
-    }
-  }();
-  if (!is_empty) {
+  if (!detail::is_empty_function(f)) {
     if (!detail::call_one_by_one(f, args, true)) detail::fail_closure_takes_others(args.size(), site);
     closure = [f = std::move(f)](const std::vector<Tensor>& now) mutable { detail::call_one_by_one(f, now, false); };
   }

@@ -20,13 +20,24 @@ namespace detail {
 template <class T>
 using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<T>, Subscript>, Tensor, std::remove_cvref_t<T>>;
 
+/// A pointer, or an object like std::function. A lambda converts to a pointer, but is never empty.
+template <class F>
+concept MayBeEmpty = std::is_pointer_v<F> || std::is_member_pointer_v<F> || requires(const F& f) { f.operator bool(); };
+
+template <class F>
+bool is_empty_function(const F& function) {
+  if constexpr (MayBeEmpty<F>) {
+    return !static_cast<bool>(function);
+  } else {
+    return false;
+  }
+}
+
 /// Throws ValueError for a function that can be empty, and is.
 LENTO_API void refuse_empty_function(const char* caller, const std::source_location& site);
 template <class F>
 void check_function(const char* caller, const F& function, const std::source_location& site) {
-  if constexpr (std::is_constructible_v<bool, const F&> && !std::is_function_v<F>) {
-    if (!static_cast<bool>(function)) refuse_empty_function(caller, site);
-  }
+  if (is_empty_function(function)) refuse_empty_function(caller, site);
 }
 
 /// `body(line, arguments...)` as a function of the arguments. A default argument cannot follow any number of others,

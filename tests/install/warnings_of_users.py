@@ -11,7 +11,7 @@ from pathlib import Path
 from outside import WARNINGS, Compiler, arguments, run
 
 # Those that use most of the API and of its templates; the test "programs" builds all of them, with one compiler.
-PROGRAMS = ("much", "indexing", "vmap")
+PROGRAMS = ("much", "indexing", "vmap", "errors", "custom_gradient")
 
 
 def main() -> None:
