@@ -192,6 +192,49 @@ struct ValueAndGrad {
   Grads grads;
 };
 
+namespace detail {
+
+/// What value_and_grad gives; errors name `caller`, a literal.
+template <std::size_t... argnums, class F>
+auto value_and_grad_for(const char* caller, F function, const std::source_location& site) {
+  check_function(caller, function, site);
+  return Located(
+      [caller, function = std::move(function)]<class... Args>(const std::source_location& line,
+                                                              Args&&... args) mutable {
+        Arguments<Numbers<argnums...>, Args...> arguments(caller, true, line, std::forward<Args>(args)...);
+        auto result = arguments.call(function, line);
+        using Result = decltype(result);
+        static_assert(std::same_as<Result, Tensor> || kHasAux<Result>,
+                      "the function must give a Tensor, or a pair or tuple of a Tensor and anything else");
+        std::vector<Tensor> gradients;
+        if constexpr (kHasAux<Result>) {
+          gradients = arguments.followed()->gradient(std::get<0>(result));
+        } else {
+          gradients = arguments.followed()->gradient(result);
+        }
+        auto grads = one_or_all(arguments.with_leaves(arguments.chosen(), gradients, line));
+        return ValueAndGrad<Result, decltype(grads)>{std::move(result), std::move(grads)};
+      },
+      site);
+}
+
+template <std::size_t... argnums, class F>
+auto grad_for(const char* caller, F function, const std::source_location& site) {
+  return Located(
+      [both = value_and_grad_for<argnums...>(caller, std::move(function), site)]<class... Args>(
+          const std::source_location& line, Args&&... args) {
+        auto [value, grads] = both.at(line, std::forward<Args>(args)...);
+        if constexpr (kHasAux<decltype(value)>) {
+          return std::pair(std::move(grads), aux_of(std::move(value)));
+        } else {
+          return std::move(grads);
+        }
+      },
+      site);
+}
+
+}  // namespace detail
+
 /// A function that gives the value of `function`, a real scalar, and its gradient by its first argument:
 ///
 ///     auto [loss, grads] = value_and_grad([](Net& net, const Tensor& x) { … })(net, x);
@@ -200,25 +243,7 @@ struct ValueAndGrad {
 /// A function may give a pair or a tuple of the scalar and anything else; the value is all of that then.
 template <std::size_t... argnums, class F>
 auto value_and_grad(F function, std::source_location site = std::source_location::current()) {
-  detail::check_function("grad", function, site);
-  return detail::Located(
-      [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
-        detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("grad", true, line,
-                                                                          std::forward<Args>(args)...);
-        auto result = arguments.call(function, line);
-        using Result = decltype(result);
-        static_assert(std::same_as<Result, Tensor> || detail::kHasAux<Result>,
-                      "the function must give a Tensor, or a pair or tuple of a Tensor and anything else");
-        std::vector<Tensor> gradients;
-        if constexpr (detail::kHasAux<Result>) {
-          gradients = arguments.followed()->gradient(std::get<0>(result));
-        } else {
-          gradients = arguments.followed()->gradient(result);
-        }
-        auto grads = detail::one_or_all(arguments.with_leaves(arguments.chosen(), gradients, line));
-        return ValueAndGrad<Result, decltype(grads)>{std::move(result), std::move(grads)};
-      },
-      site);
+  return detail::value_and_grad_for<argnums...>("value_and_grad", std::move(function), site);
 }
 
 /// The gradient of a function that gives a real scalar: `grad(f)(x)`, or `grad<0, 1>(f)(x, y)` by two arguments. Nests:
@@ -226,17 +251,7 @@ auto value_and_grad(F function, std::source_location site = std::source_location
 /// that; of a longer tuple, the gradient and a tuple of the rest.
 template <std::size_t... argnums, class F>
 auto grad(F function, std::source_location site = std::source_location::current()) {
-  return detail::Located(
-      [both = value_and_grad<argnums...>(std::move(function), site)]<class... Args>(const std::source_location& line,
-                                                                                    Args&&... args) {
-        auto [value, grads] = both.at(line, std::forward<Args>(args)...);
-        if constexpr (detail::kHasAux<decltype(value)>) {
-          return std::pair(std::move(grads), detail::aux_of(std::move(value)));
-        } else {
-          return std::move(grads);
-        }
-      },
-      site);
+  return detail::grad_for<argnums...>("grad", std::move(function), site);
 }
 
 /// What a function gives, and what turns cotangents of it into those of its arguments.

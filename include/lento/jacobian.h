@@ -94,7 +94,8 @@ auto hessian(F function, std::source_location site = std::source_location::curre
       [function = std::move(function)]<class... Args>(const std::source_location& line, Args&&... args) mutable {
         detail::Arguments<detail::Numbers<argnums...>, Args...> arguments("hessian", true, line,
                                                                           std::forward<Args>(args)...);
-        auto gradient = grad<argnums...>(
+        auto gradient = detail::grad_for<argnums...>(
+            "hessian",
             [&]<class... Inner>(Inner&&... inner) -> Tensor {
               using Result = detail::Value<decltype(detail::call(function, line, std::forward<Inner>(inner)...))>;
               static_assert(std::same_as<Result, Tensor>,

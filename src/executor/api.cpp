@@ -182,7 +182,7 @@ Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::share
 }
 
 const void* export_data(const Tensor& x, std::source_location site) {
-  const CallScope scope("data", site);
+  const CallScope scope("export_data", site);
   TensorState& state = state_of(x);
   const void* data = read_value(state);
   state.value->buffer->mark_exported();
@@ -228,7 +228,7 @@ const void* Tensor::read(DType expected, std::string_view caller, const std::sou
 }
 
 const void* Tensor::data_pointer(std::source_location site) const {
-  const CallScope scope("data", site);
+  const CallScope scope("data_pointer", site);
   return read_value(state_of(*this));
 }
 

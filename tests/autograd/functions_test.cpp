@@ -371,6 +371,8 @@ TEST(Hessian, ErrorsNameItAndTheLineOfTheCall) {
   const std::string error = error_of([&] { (void)second(std::vector{tensor({1, 2})}); });
   EXPECT_TRUE(has(error, "hessian: argument 0 must be floating, not int32, at functions_test.cpp:" + line)) << error;
   EXPECT_TRUE(has(error_of([&] { (void)hessian(std::function<Tensor(Tensor)>()); }), "hessian: the function is empty"));
+  const auto whole = hessian([](const Tensor& x) { return x; });
+  EXPECT_TRUE(has(error_of([&] { (void)whole(ones({2})); }), "hessian: the function must give a scalar"));
 }
 
 TEST(CustomGradient, OfTreesAndOfNumbersBesideThem) {
@@ -472,6 +474,14 @@ TEST(Grad, ErrorsNameTheLineOfTheCall) {
   EXPECT_TRUE(has(error_of([&] { (void)grad(whole)(tensor({1, 2})); }), "argument 0 must be floating, not int32"));
   EXPECT_TRUE(has(error_of([&] { (void)grad(whole)(Tensor()); }), "argument 0 has an empty handle"));
   EXPECT_TRUE(has(error_of([&] { (void)grad(std::function<Tensor(Tensor)>()); }), "grad: the function is empty"));
+}
+
+TEST(ValueAndGrad, ErrorsNameIt) {
+  const auto whole = value_and_grad([](const Tensor& x) { return x; });
+  EXPECT_TRUE(has(error_of([&] { (void)whole(ones({2})); }), "value_and_grad: the function must give a scalar"));
+  EXPECT_TRUE(has(error_of([&] { (void)whole(tensor({1, 2})); }), "value_and_grad: argument 0 must be floating"));
+  EXPECT_TRUE(has(error_of([&] { (void)value_and_grad(std::function<Tensor(Tensor)>()); }),
+                  "value_and_grad: the function is empty"));
 }
 
 }  // namespace
