@@ -6,6 +6,7 @@
 // A setting that a group does not have is the optimizer's.
 #pragma once
 
+#include <lento/export.h>
 #include <lento/schedules.h>
 #include <lento/tensor.h>
 
@@ -27,15 +28,9 @@ class Which {
  public:
   template <class T>
     requires std::convertible_to<T, std::string_view>
-  Which(const T& name) : Which(std::vector<std::string>{std::string(std::string_view(name))}) {}
-  Which(std::initializer_list<std::string_view> names) : Which(std::vector<std::string>(names.begin(), names.end())) {}
-  Which(std::vector<std::string> names)
-      : names_(std::move(names)), picks_([all = names_](std::string_view name, const Tensor&) {
-          for (const std::string& one : all) {
-            if (name.starts_with(one) && (name.size() == one.size() || name[one.size()] == '.')) return true;
-          }
-          return false;
-        }) {}
+  Which(const T& name) : Which({std::string_view(name)}) {}
+  LENTO_API Which(std::initializer_list<std::string_view> names);
+  LENTO_API Which(std::vector<std::string> names);
   template <class F>
     requires std::is_invocable_r_v<bool, const F&, std::string_view, const Tensor&>
   Which(F picks) : picks_(std::move(picks)) {}
