@@ -48,6 +48,7 @@ def exports_what_the_headers_declare(prefix: Path, library: Path) -> None:
     text = re.sub(r"//.*", "", text)
     declared = {"operator"} | set(re.findall(r"(\w+)\(", text))
     declared |= set(re.findall(r"(?:class|struct) (?:LENTO_API )?(\w+)", text))
+    declared |= set(re.findall(r"LENTO_API extern [^;]*?(\w+);", text))
     declared |= {word for name in re.findall(r"namespace ([\w:]+)", text) for word in name.split("::")}
     symbols = exported(library)
     foreign = [symbol for symbol in symbols if path_of(symbol)[0] != "lento"]
