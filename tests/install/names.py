@@ -19,6 +19,9 @@ TYPES_OF_STD = {
     "logical_or", "slice", "stack", "std",
 }  # fmt: skip
 
+# Variables, which a user's local variable may hide; docs/cpp.md lists them too.
+CONSTANTS = {"e", "pi", "inf", "ellipsis", "newaxis"}
+
 HEAD = """#include <bits/stdc++.h>
 #include <lento/lento.h>
 #include <lento/dlpack.h>
@@ -42,6 +45,16 @@ def functions(prefix: Path) -> set[str]:
         if path.parent.name in {"include", "lento", "ops"}:
             found |= set(re.findall(r"^(?:LENTO_API )[\w:<>, &*]+?[ &*](\w+)\(", text, flags=re.M))
     return found
+
+
+def hidden_by_locals(compiler: Compiler, names: list[str], prefix: Path) -> set[str]:
+    """Those of which a compiler with -Wshadow says that a local variable of this name hides them."""
+    head = "#include <lento/lento.h>\nusing namespace lento;\n"
+    text = head + "".join(f"inline int local_{name}() {{ int {name} = 0; return {name}; }}\n" for name in names)
+    result = compiler.check(text, prefix, "-Wshadow")
+    assert result.returncode == 0, result.stderr
+    first = head.count("\n") + 1
+    return {names[int(line) - first] for line in re.findall(r":(\d+):\d+: warning: .*shadow", result.stderr)}
 
 
 def program(names: list[str], directives: str) -> str:
@@ -86,6 +99,10 @@ def main() -> None:
         print(f"{compiler.name}: these need their namespace: {sorted(clashes)}")
         assert clashes <= TYPES_OF_STD, f"not in the table: {sorted(clashes - TYPES_OF_STD)}"
         assert clashes == TYPES_OF_STD & set(names), f"no clash any more: {sorted(TYPES_OF_STD - clashes)}"
+        hidden = hidden_by_locals(compiler, sorted({*names, *CONSTANTS} - {"std"}), options.prefix)
+        print(f"{compiler.name}: with -Wshadow it tells of local variables named {sorted(hidden)}")
+        assert hidden <= CONSTANTS, f"not in the table of constants: {sorted(hidden - CONSTANTS)}"
+        assert "clang" not in compiler.name or hidden == CONSTANTS, f"no longer: {sorted(CONSTANTS - hidden)}"
         # With both namespaces, and with none: then the tensor leads to lento (argument-dependent lookup).
         for directives, unusable in ((BOTH, clashes), ("", {"std"})):
             result = compiler.check(
