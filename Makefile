@@ -67,8 +67,8 @@ bits: setup ## print a checksum over the results of random graphs, to compare bu
 	@LENTO_TEST_BITS=$(or $(GRAPHS),5000) $(BUILD)/tests/cpu_test --gtest_filter=GraphBits.* | grep graphs:
 
 ulp: setup ## measure the worst error of the vector math over all float32 (about an hour; FUNCTIONS="exp log" for some)
-	@scripts/build $(PRESET) cpu_math_ulp
-	@$(BUILD)/tests/cpu_math_ulp $(FUNCTIONS)
+	@scripts/build $(PRESET) codegen_ulp
+	@$(BUILD)/tests/codegen_ulp $(FUNCTIONS)
 
 bench: package ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch)
 	@scripts/setup-bench

@@ -2,10 +2,10 @@
 
 #include "backends/cpu/arena.h"
 #include "backends/cpu/code/codegen.h"
-#include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/reference/arithmetic.h"
 #include "base/dispatch.h"
+#include "codegen/emitter.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/reduction_order.h"
 
@@ -33,7 +33,7 @@ class PartResults {
   /// Combines a slot of all parts and gives every part the result.
   void combine(const Kernel& kernel, const ResultSlot& slot_info, std::size_t number) const {
     const Op op = kernel.body[slot_info.at].op;
-    if (finds_position(op)) {
+    if (codegen::finds_position(op)) {
       find(op, slot_info.dtype, number);
       share(number + 1);
     } else {

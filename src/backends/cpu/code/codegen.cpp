@@ -2,15 +2,13 @@
 // an inner loop is computed outside of it.
 #include "backends/cpu/code/codegen.h"
 
-#include "backends/cpu/code/emitter.h"
 #include "backends/cpu/code/kernel_generator.h"
-#include "backends/cpu/math/avx512.h"
-#include "backends/cpu/math/math.h"
+#include "codegen/emitter.h"
+#include "codegen/math/math.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -24,7 +22,7 @@ KernelGenerator::KernelGenerator(llvm::IRBuilderBase& builder, const Kernel& ker
     : kernel_(kernel),
       style_(style),
       b_(builder),
-      emitter_(builder, style.lanes),
+      emitter_(builder, style.lanes, style.hooks),
       rows_(row_values(kernel)),
       passes_(passes(kernel)),
       values_(kernel.body.size(), nullptr) {}
@@ -304,9 +302,9 @@ void KernelGenerator::map_rows() {
     go_to_row(row);
     map_row();
   });
-  if (style_.stream && style_.x86) {
+  if (style_.stream) {
     // What went past the caches must not be overtaken by the news that it is there.
-    when(stream_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
+    when(stream_, [&] { style_.hooks.finish_streams(b_); });
   }
 }
 
@@ -376,7 +374,7 @@ void KernelGenerator::find_stages() {
   constexpr int kWeightOfStage = 18;
   const auto weight = [&](const Instruction& i) {
     if (i.kind != Kind::compute || !is_floating(i.dtype)) return 1;
-    return has_math(i.op) ? 20 : i.op == op::divide || i.op == op::sqrt ? 6 : 1;
+    return codegen::has_math(i.op) ? 20 : i.op == op::divide || i.op == op::sqrt ? 6 : 1;
   };
   stages_.assign(1, {});
   int total = 0;
@@ -469,7 +467,6 @@ void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style
   auto* signature = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto* function = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, kEntryName, module);
   function->setDoesNotThrow();
-  if (style.avx512) mark_avx512(*function);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   llvm::Value* frame = function->getArg(0);
   if (style.narrow_lanes != 0) {

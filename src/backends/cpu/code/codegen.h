@@ -1,6 +1,7 @@
 // The loops of a kernel as LLVM code: one function, `void kernel(const CallFrame*)`.
 #pragma once
 
+#include "codegen/target_hooks.h"
 #include "compiler/kernel.h"
 
 #include <cstddef>
@@ -56,8 +57,7 @@ struct CodeStyle {
   bool tiles = false;         // also a loop that turns tiles of operands that are walked across their rows
   bool stages = false;        // long bodies are cut into several loops
   bool groups = false;        // all lanes of a row's reduction in one turn of its loop, and in registers
-  bool x86 = true;
-  bool avx512 = false;
+  codegen::TargetHooks hooks;
 };
 
 /// Adds the function to an empty module.

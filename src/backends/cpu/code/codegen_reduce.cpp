@@ -3,7 +3,7 @@
 // enough to need, is a function of this library.
 #include "backends/cpu/code/kernel_generator.h"
 #include "backends/cpu/code/loop_symbols.h"
-#include "backends/cpu/math/math.h"
+#include "codegen/math/math.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/reduction_order.h"
 
@@ -71,7 +71,7 @@ void KernelGenerator::find_kept() {
     const std::vector<std::uint8_t> needed = needed_in(pass);
     for (std::size_t at = needed.size(); at-- > 0;) {
       const Instruction& i = kernel_.body[at];
-      if (needed[at] == 0 || i.kind != Kind::compute || !has_math(i.op) || !is_floating(i.dtype)) continue;
+      if (needed[at] == 0 || i.kind != Kind::compute || !codegen::has_math(i.op) || !is_floating(i.dtype)) continue;
       const std::optional<std::size_t> output = output_to_keep(at, pass);
       if (!output) continue;
       kept_ = Kept{at, *output, pass};
@@ -95,8 +95,8 @@ std::vector<ResultSlot> result_slots(const Kernel& kernel) {
   for (std::size_t at = 0; at < kernel.body.size(); ++at) {
     const Instruction& i = kernel.body[at];
     if (i.kind != Kind::reduce) continue;
-    slots.push_back({at, accumulator_dtype(i.op, kernel.body[i.inputs[0]].dtype), pass[at], false});
-    if (finds_position(i.op)) slots.push_back({at, DType::int64, pass[at], true});
+    slots.push_back({at, codegen::accumulator_dtype(i.op, kernel.body[i.inputs[0]].dtype), pass[at], false});
+    if (codegen::finds_position(i.op)) slots.push_back({at, DType::int64, pass[at], true});
   }
   return slots;
 }
@@ -112,7 +112,7 @@ std::vector<KernelGenerator::Accumulator> KernelGenerator::accumulators_of(std::
     accumulator.dtype = slots[s].dtype;
     accumulator.result = result_memory(s, accumulator.dtype, start);
     const std::size_t bytes = size_of(accumulator.dtype) * width;
-    const bool searches = finds_position(kernel_.body[accumulator.at].op);
+    const bool searches = codegen::finds_position(kernel_.body[accumulator.at].op);
     if (style_.groups && !searches) {
       for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes())
         accumulator.groups.push_back(emitter_.local_value(accumulator.dtype));

@@ -3,11 +3,12 @@
 
 #include "backends/cpu/code/code_memory.h"
 #include "backends/cpu/code/codegen.h"
-#include "backends/cpu/code/emitter.h"
+#include "backends/cpu/code/isa_hooks.h"
 #include "backends/cpu/code/loop_symbols.h"
-#include "backends/cpu/math/math.h"
 #include "base/address_space.h"
 #include "base/fail.h"
+#include "codegen/emitter.h"
+#include "codegen/math/math.h"
 #include "ir/op_elementwise.gen.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -43,7 +44,7 @@ const char* triple_of(Isa isa) { return isa == Isa::neon ? "aarch64-unknown-linu
 /// Ops whose result takes tens of cycles.
 bool is_slow(const Instruction& i) {
   return i.kind == Instruction::Kind::compute && is_floating(i.dtype) &&
-         (has_math(i.op) || i.op == op::divide || i.op == op::sqrt);
+         (codegen::has_math(i.op) || i.op == op::divide || i.op == op::sqrt);
 }
 
 /// Copying a tile costs less than gathering its elements where the element is not much work itself.
@@ -71,7 +72,7 @@ bool wants_wide_columns(const Kernel& kernel) {
   return kernel.form == LoopForm::column && kernel.body.size() <= kMostInstructions &&
          std::none_of(kernel.body.begin(), kernel.body.end(), [](const Instruction& i) {
            return is_slow(i) || size_of(i.dtype) > kMostBytes ||
-                  (i.kind == Instruction::Kind::reduce && finds_position(i.op));
+                  (i.kind == Instruction::Kind::reduce && codegen::finds_position(i.op));
          });
 }
 
@@ -79,14 +80,13 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   const bool careful = tier == Tier::one;
   const bool map = kernel.form == LoopForm::map;
   CodeStyle style;
-  style.x86 = isa != Isa::neon;
-  style.avx512 = isa == Isa::avx512;
+  style.hooks = hooks_of(isa);
   // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
   style.compact = !careful && isa == Isa::avx512;
   style.tiles = careful && map && wants_tiles(kernel);
   style.stages = careful && map && !style.tiles;
   style.groups = careful && kernel.form == LoopForm::row;
-  style.stream = careful && map && style.x86 &&
+  style.stream = careful && map && style.hooks.finish_streams != nullptr &&
                  std::all_of(kernel.operands.begin(), kernel.operands.end(), [](const KernelOperandInfo& operand) {
                    return !operand.output || operand.inner == InnerStride::one;
                  });

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cpu/code/codegen.h"
-#include "backends/cpu/code/emitter.h"
+#include "codegen/emitter.h"
 #include "compiler/kernel.h"
 
 #include <cstdint>
@@ -133,7 +133,7 @@ class KernelGenerator {
   const Kernel& kernel_;
   const CodeStyle style_;
   llvm::IRBuilderBase& b_;
-  Emitter emitter_;
+  codegen::Emitter emitter_;
   std::vector<std::uint8_t> rows_;
   std::vector<std::uint16_t> passes_;
   std::vector<std::uint8_t> levels_;

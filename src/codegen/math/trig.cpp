@@ -1,8 +1,8 @@
 // Sine, cosine and tangent on doubles, from the polynomials of both on a quarter turn.
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
@@ -68,4 +68,4 @@ Real tan(Real x, Accuracy accuracy) {
   return real_of(bits_of(result) ^ sign, result);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,19 +1,16 @@
 // Elementwise operations on vectors, and what reductions combine with.
-#include "backends/cpu/code/emitter.h"
+#include "codegen/emitter.h"
 
-#include "backends/cpu/code/loop_symbols.h"
-#include "backends/cpu/math/avx512.h"
-#include "backends/cpu/math/math.h"
+#include "codegen/math/math.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/op_reduction.gen.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <limits>
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 using llvm::FixedVectorType;
 using llvm::Type;
@@ -106,11 +103,12 @@ Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const
     value = compute_complex(op, args);
   } else if (op != op::nextafter) {
     value = compute_float(op, args);
-    if (value == nullptr) value = emit_math(b_, op, llvm::ArrayRef<Value*>(args.data(), args.size()));
+    if (value == nullptr) value = emit_math(b_, op, llvm::ArrayRef<Value*>(args.data(), args.size()), hooks_);
     if (value != nullptr && is_half(result) && !is_exact(op)) value = rounded(result, value);
     // Two floats make a complex64 only through the loop.
   }
-  return value != nullptr ? value : call_loop(op, dtype, result, args, uniform);
+  if (value != nullptr || hooks_.loop_symbol == nullptr) return value;
+  return call_loop(op, dtype, result, args, uniform);
 }
 
 Value* Emitter::compute_bool(Op op, std::span<Value* const> args) {
@@ -333,20 +331,10 @@ Value* Emitter::extreme_of_numbers(Op op, Value* a, Value* b) {
 }
 
 Value* Emitter::combine_numbers(Op reduction, Value* a, Value* b) {
-  if (!for_avx512(b_)) return extreme_of_numbers(combining_op(reduction), a, b);
-  // One instruction that knows the signs of zeros.
-  return by_registers(b_, {a, b}, [&](llvm::ArrayRef<Value*> args) -> Value* {
-    constexpr unsigned kSmaller = 0b0100;
-    constexpr unsigned kLarger = 0b0101;
-    constexpr unsigned kCurrentRounding = 4;
-    const bool is_float = args[0]->getType()->getScalarType()->isFloatTy();
-    Value* none = llvm::PoisonValue::get(args[0]->getType());
-    Value* all = is_float ? b_.getInt16(0xffff) : b_.getInt8(0xff);
-    return b_.CreateIntrinsic(
-        is_float ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_pd_512, {},
-        {args[0], args[1], b_.getInt32(reduction == op::reduce_max ? kLarger : kSmaller), none, all,
-         b_.getInt32(kCurrentRounding)});
-  });
+  if (hooks_.extreme != nullptr && a->getType()->isVectorTy()) {
+    return hooks_.extreme(b_, reduction == op::reduce_max, a, b);
+  }
+  return extreme_of_numbers(combining_op(reduction), a, b);
 }
 
 Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {
@@ -391,7 +379,7 @@ Value* Emitter::call_loop(Op op, DType dtype, DType result, std::span<Value* con
   Value* out = b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch_, 3 * vector_bytes);
   auto* signature = llvm::FunctionType::get(b_.getVoidTy(), {b_.getInt64Ty(), pointer, pointer, pointer}, false);
   llvm::Module* module = b_.GetInsertBlock()->getModule();
-  llvm::FunctionCallee loop = module->getOrInsertFunction(loop_symbol(op, dtype), signature);
+  llvm::FunctionCallee loop = module->getOrInsertFunction(hooks_.loop_symbol(op, dtype), signature);
   llvm::cast<llvm::Function>(loop.getCallee())->setDoesNotThrow();
   b_.CreateCall(loop, {b_.getInt64(uniform ? 1 : lanes_), out, pointers_, strides_});
   return uniform ? load_one(result, out) : load(result, out, nullptr);
@@ -437,4 +425,4 @@ Value* Emitter::identity(Op reduction, DType dtype) {
   return llvm::ConstantInt::get(integers, end);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

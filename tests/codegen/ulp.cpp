@@ -1,6 +1,6 @@
 // `make ulp`: the worst error of every function of one float32 over all of them, of two over random pairs, and of
 // float64 over random arguments. Arguments on the command line choose functions.
-#include "cpu_math/measure.h"
+#include "codegen/measure.h"
 
 #include <algorithm>
 #include <atomic>

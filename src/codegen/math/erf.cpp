@@ -1,8 +1,8 @@
 // The error function and its complement, on doubles.
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 /// erfc of a magnitude as 2^power (hi + lo): e^(-x^2) P(t) / (1 + 2x).
@@ -46,4 +46,4 @@ Real erfc(Real x, Accuracy accuracy) {
   return select(x < 0.0, 2.0 - value, value);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

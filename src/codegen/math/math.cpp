@@ -1,19 +1,21 @@
 // Which function serves which op.
-#include "backends/cpu/math/math.h"
+#include "codegen/math/math.h"
 
-#include "backends/cpu/math/functions.h"
+#include "codegen/math/functions.h"
 #include "ir/op_elementwise.gen.h"
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 using Unary = Real (*)(Real);
+using UnaryFor = Real (*)(Real, const TargetHooks&);
 using UnaryOn = Real (*)(Real, Accuracy);
 using BinaryOn = Real (*)(Real, Real, Accuracy);
 
-/// How an op is computed: `in_float` on floats when there is one, else `on` in doubles of the accuracy that is needed,
-/// except that `in_double`, when there is one, serves doubles.
+/// How an op is computed: `in_float` on floats when there is one, or `for_target`, else `on` in doubles of the accuracy
+/// that is needed, except that `in_double`, when there is one, serves doubles.
 struct Function {
+  UnaryFor for_target = nullptr;
   Unary in_float = nullptr;
   Unary in_double = nullptr;
   UnaryOn on = nullptr;
@@ -23,7 +25,7 @@ struct Function {
 Function function_of(Op op) {
   switch (op) {
     case op::exp:
-      return {.in_float = exp_float, .on = exp};
+      return {.for_target = exp_float, .on = exp};
     case op::expm1:
       return {.on = expm1};
     case op::log:
@@ -59,7 +61,7 @@ Function function_of(Op op) {
     case op::atanh:
       return {.on = atanh};
     case op::sigmoid:
-      return {.in_float = sigmoid_float, .in_double = sigmoid};
+      return {.for_target = sigmoid_float, .in_double = sigmoid};
     case op::erf:
       return {.in_float = erf_float, .in_double = erf};
     case op::erfc:
@@ -90,7 +92,8 @@ bool has_math(Op op) {
   return function.on != nullptr || function.binary != nullptr || function.in_double != nullptr;
 }
 
-llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm::Value*> args) {
+llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm::Value*> args,
+                       const TargetHooks& hooks) {
   if (!has_math(op)) return nullptr;
   const Function function = function_of(op);
   llvm::Type* type = args[0]->getType();
@@ -104,6 +107,7 @@ llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm:
   llvm::SmallVector<Real, 2> values;
   for (llvm::Value* arg : args) values.push_back({&builder, arg});
   if (element->isDoubleTy()) return apply(function, values, Accuracy::full).value;
+  if (function.for_target != nullptr) return function.for_target(values[0], hooks).value;
   if (function.in_float != nullptr) return function.in_float(values[0]).value;
 
   llvm::Type* wide = with_element(type, builder.getDoubleTy());
@@ -111,4 +115,4 @@ llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm:
   return builder.CreateFPTrunc(apply(function, values, Accuracy::brief).value, type);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,7 +1,7 @@
-// The promises of backends/cpu/math/math.h, function by function.
-#include "backends/cpu/math/math.h"
+// The promises of codegen/math/math.h, function by function.
+#include "codegen/math/math.h"
 
-#include "cpu_math/measure.h"
+#include "codegen/measure.h"
 #include "ir/op_elementwise.gen.h"
 
 #include <gtest/gtest.h>
@@ -145,11 +145,11 @@ TEST(EmitMath, HasNothingForOtherOpsAndTypes) {
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getFloatTy(), builder.getHalfTy()}, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "start", function));
-  EXPECT_EQ(cpu::emit_math(builder, op::lgamma, {function->getArg(0)}), nullptr);
-  EXPECT_EQ(cpu::emit_math(builder, op::exp, {function->getArg(1)}), nullptr);
+  EXPECT_EQ(codegen::emit_math(builder, op::lgamma, {function->getArg(0)}), nullptr);
+  EXPECT_EQ(codegen::emit_math(builder, op::exp, {function->getArg(1)}), nullptr);
   EXPECT_TRUE(builder.GetInsertBlock()->empty());
-  EXPECT_FALSE(cpu::has_math(op::add));
-  EXPECT_TRUE(cpu::has_math(op::exp));
+  EXPECT_FALSE(codegen::has_math(op::add));
+  EXPECT_TRUE(codegen::has_math(op::exp));
 }
 
 TEST(EmitMath, MayBeUsedInTheMiddleOfABlock) {
@@ -162,7 +162,7 @@ TEST(EmitMath, MayBeUsedInTheMiddleOfABlock) {
   builder.SetInsertPoint(start);
   llvm::ReturnInst* end = builder.CreateRet(function->getArg(0));
   builder.SetInsertPoint(end);
-  llvm::Value* result = cpu::emit_math(builder, op::sin, {function->getArg(0)});
+  llvm::Value* result = codegen::emit_math(builder, op::sin, {function->getArg(0)});
   end->setOperand(0, result);
   EXPECT_EQ(builder.GetInsertBlock(), end->getParent());
   EXPECT_NE(end->getParent(), start);

@@ -1,5 +1,5 @@
 // Loads and stores: between the form of values in memory and in registers.
-#include "backends/cpu/code/emitter.h"
+#include "codegen/emitter.h"
 
 #include <llvm/IR/IRBuilder.h>
 
@@ -7,13 +7,14 @@
 #include <numeric>
 #include <vector>
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 using llvm::FixedVectorType;
 using llvm::Type;
 using llvm::Value;
 
-Emitter::Emitter(llvm::IRBuilderBase& builder, unsigned lanes) : b_(builder), lanes_(lanes) {}
+Emitter::Emitter(llvm::IRBuilderBase& builder, unsigned lanes, const TargetHooks& hooks)
+    : b_(builder), lanes_(lanes), hooks_(hooks) {}
 
 Type* Emitter::memory_type(DType dtype) const {
   switch (dtype) {
@@ -248,4 +249,4 @@ Value* Emitter::number(DType dtype, double value) {
   return llvm::ConstantInt::get(type(dtype), static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,9 +1,9 @@
 // The worst error of a function over many arguments.
 #pragma once
 
-#include "cpu_math/math_code.h"
-#include "cpu_math/oracle.h"
-#include "cpu_math/samples.h"
+#include "codegen/math_code.h"
+#include "codegen/oracle.h"
+#include "codegen/samples.h"
 #include "ir/op_elementwise.gen.h"
 
 #include <cstddef>

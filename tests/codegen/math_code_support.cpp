@@ -1,7 +1,7 @@
-#include "cpu_math/math_code.h"
+#include "codegen/math_code.h"
 
-#include "backends/cpu/math/avx512.h"
-#include "backends/cpu/math/math.h"
+#include "backends/cpu/code/isa_hooks.h"
+#include "codegen/math/math.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>
@@ -26,7 +26,7 @@ void expect(llvm::Error error) {
 }
 
 /// void entry(ptr a, ptr b, ptr out, i64 count)
-void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double, bool avx512) {
+void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double, const codegen::TargetHooks& hooks) {
   llvm::IRBuilder<> builder(module.getContext());
   llvm::Type* pointer = builder.getPtrTy();
   llvm::Type* element = is_double ? builder.getDoubleTy() : builder.getFloatTy();
@@ -34,7 +34,6 @@ void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_doubl
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer, builder.getInt64Ty()}, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "entry", module);
   function->addFnAttr("prefer-vector-width", "512");
-  if (avx512) cpu::mark_avx512(*function);
   auto* start = llvm::BasicBlock::Create(module.getContext(), "start", function);
   auto* loop = llvm::BasicBlock::Create(module.getContext(), "loop", function);
   auto* end = llvm::BasicBlock::Create(module.getContext(), "end", function);
@@ -52,7 +51,7 @@ void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_doubl
   llvm::FastMathFlags flags;
   flags.setFast();
   builder.setFastMathFlags(flags);
-  llvm::Value* result = cpu::emit_math(builder, op, args);
+  llvm::Value* result = codegen::emit_math(builder, op, args, hooks);
   if (result == nullptr) throw std::runtime_error("no code for this op");
   builder.CreateAlignedStore(result, builder.CreateGEP(element, function->getArg(2), index),
                              llvm::Align(element->getScalarSizeInBits() / 8));
@@ -91,7 +90,8 @@ MathCode MathCode::compile_bits(Op op, int arity, unsigned lanes, const std::str
   }
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("math", *context);
-  build(*module, op, arity, lanes, is_double, cpu == "x86-64-v4" || (cpu == "host" && has_avx512()));
+  const bool avx512 = cpu == "x86-64-v4" || (cpu == "host" && has_avx512());
+  build(*module, op, arity, lanes, is_double, avx512 ? cpu::hooks_of(cpu::Isa::avx512) : codegen::TargetHooks());
   auto engine = std::make_unique<Engine>();
   engine->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(target).create());
   module->setDataLayout(engine->jit->getDataLayout());

@@ -1,4 +1,4 @@
-// Emitter: LLVM code for single operations on vectors of `lanes` elements. codegen.cpp puts the loops around them.
+// Emitter: LLVM code for single operations on vectors of `lanes` elements. Whoever uses it puts loops around them.
 //
 // A value in registers is a vector: of i1 for bool, of integers, of float or double. float16 and bfloat16 are held as
 // float, always rounded to what their dtype can represent. In memory a bool is a byte and a 16-bit float is 16 bits. A
@@ -9,6 +9,7 @@
 
 #include <lento/dtype.h>
 
+#include "codegen/target_hooks.h"
 #include "ir/op_reduction.gen.h"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class Type;
 class Value;
 }  // namespace llvm
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 /// True for arg_max and arg_min.
 constexpr bool finds_position(Op op) { return op == op::arg_max || op == op::arg_min; }
@@ -32,7 +33,7 @@ DType accumulator_dtype(Op op, DType input);
 class Emitter {
  public:
   /// `builder` stands in the entry block of the function.
-  Emitter(llvm::IRBuilderBase& builder, unsigned lanes);
+  Emitter(llvm::IRBuilderBase& builder, unsigned lanes, const TargetHooks& hooks = {});
 
   unsigned lanes() const { return lanes_; }
 
@@ -70,7 +71,7 @@ class Emitter {
   // ---- Operations.
 
   /// Elementwise `op` of operands of `dtype`, giving `result`. When all lanes are known to be equal, `uniform` saves
-  /// work.
+  /// work. Null when there is no code for this op and the target names no function for it (TargetHooks::loop_symbol).
   llvm::Value* compute(Op op, DType dtype, DType result, std::span<llvm::Value* const> args, bool uniform);
   /// As op::astype (emitter_cast.cpp).
   llvm::Value* cast(llvm::Value* value, DType from, DType to);
@@ -110,7 +111,7 @@ class Emitter {
   llvm::Value* compute_complex(Op op, std::span<llvm::Value* const> args);
   llvm::Value* divide_integers(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
-  /// The reference backend's loop for this op.
+  /// The function that the target calls for this op.
   llvm::Value* call_loop(Op op, DType dtype, DType result, std::span<llvm::Value* const> args, bool uniform);
 
   llvm::Value* double_to_half(DType to, llvm::Value* value);
@@ -119,9 +120,10 @@ class Emitter {
 
   llvm::IRBuilderBase& b_;
   unsigned lanes_;
+  TargetHooks hooks_;
   llvm::Value* scratch_ = nullptr;   // operands and result of call_loop: four vectors of 16-byte elements
   llvm::Value* pointers_ = nullptr;  // to the operands
   llvm::Value* strides_ = nullptr;   // all 1
 };
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

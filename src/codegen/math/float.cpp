@@ -1,13 +1,10 @@
 // The functions on floats that matter most, computed in floats.
-#include "backends/cpu/math/avx512.h"
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
-
-#include <llvm/IR/IntrinsicsX86.h>
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
 #include <limits>
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -40,24 +37,13 @@ Exponential exponential(Real x, Remainder remainder = Remainder::any) {
 /// 2^n where it is normal.
 Real power_of_exponential(const Exponential& e) { return real_of((e.shifted + 127) << 23, e.rest); }
 
-/// x 2^n, rounded once.
-Real scale_avx512(Real x, Real n) {
-  llvm::IRBuilderBase& b = *x.builder;
-  return {&b, by_registers(b, {x.value, n.value}, [&](llvm::ArrayRef<llvm::Value*> args) {
-            llvm::Value* none = llvm::PoisonValue::get(args[0]->getType());
-            constexpr unsigned kCurrentRounding = 4;
-            return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                     {args[0], args[1], none, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
-          })};
-}
-
 }  // namespace
 
-Real exp_float(Real x) {
-  if (for_avx512(*x.builder) && x.type()->isVectorTy()) {
-    // There x needs no bounds: whatever n is, also nan, decides the result, if only the rest is a number.
+Real exp_float(Real x, const TargetHooks& hooks) {
+  if (hooks.scale != nullptr && x.type()->isVectorTy()) {
+    // Then x needs no bounds: whatever n is, also nan, decides the result, if only the rest is a number.
     const Exponential e = exponential(x, Remainder::bounded);
-    return scale_avx512(1.0 + e.rest, e.n);
+    return {x.builder, hooks.scale(*x.builder, (1.0 + e.rest).value, e.n.value)};
   }
   const Exponential e = exponential(at_least(at_most(x, 89.5), -104));
   // The exponent is put back in two halves, the first without rounding, so that subnormal results round once.
@@ -94,8 +80,8 @@ Real tanh_float(Real x) {
   return copysign(select(magnitude > 0.55, large, small), x);
 }
 
-Real sigmoid_float(Real x) {
-  const Real e = exp_float(-abs(x));
+Real sigmoid_float(Real x, const TargetHooks& hooks) {
+  const Real e = exp_float(-abs(x), hooks);
   const Pair denominator = ordered_sum(e.constant(1), e);
   const Real first = select(x < 0.0, e, 1.0) / denominator.hi;
   return fma(-first, denominator.lo, first);
@@ -135,4 +121,4 @@ Real cos_float(Real x) {
   return sin_or_cos(reduced, reduced.quadrant + 1, reduced.quadrant.constant(0));
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

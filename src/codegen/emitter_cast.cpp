@@ -1,12 +1,12 @@
 // Conversions between dtypes, with the rules of the reference's convert.h, and the rounding to 16-bit floats.
-#include "backends/cpu/code/emitter.h"
+#include "codegen/emitter.h"
 
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 using llvm::FixedVectorType;
 using llvm::Type;
@@ -141,4 +141,4 @@ Value* Emitter::cast(Value* value, DType from, DType to) {
   return rounded(to, value);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

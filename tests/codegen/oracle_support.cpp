@@ -1,4 +1,4 @@
-#include "cpu_math/oracle.h"
+#include "codegen/oracle.h"
 
 #include "backends/reference/scalar_math.h"
 #include "ir/op_elementwise.gen.h"

@@ -1,11 +1,11 @@
 // Logarithms, what is made of them, and powers, on doubles: x = 2^k m with m in [sqrt(1/2), sqrt(2)], and
 // log(m) = log((1 + s) / (1 - s)) with s = (m - 1) / (m + 1).
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
 #include <limits>
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -242,4 +242,4 @@ Real pow(Real base, Real exponent, Accuracy accuracy) {
   return select((exponent == 0.0) | (base == 1.0) | minus_one_to_infinity, 1.0, result);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 inline constexpr int kFirstShift = -32;
 inline constexpr int kShiftStep = 8;
@@ -141,4 +141,4 @@ inline constexpr double kShiftedTwoOverPi[] = {
     1.1551938010142688, -6.608059215619297e-17, 3.64303326424468e-33, -3.063966363879662e-49,
 };
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,12 +1,13 @@
 // The functions behind emit_math. Those with an Accuracy work on doubles; with `brief` their arguments are floats made
-// wider and their results are rounded to float afterwards. Those of math_float.cpp work on floats.
+// wider and their results are rounded to float afterwards. Those of float.cpp work on floats.
 #pragma once
 
-#include "backends/cpu/math/values.h"
+#include "codegen/math/values.h"
+#include "codegen/target_hooks.h"
 
-namespace lento::cpu {
+namespace lento::codegen {
 
-// ---- math_exp.cpp
+// ---- exp.cpp
 
 /// 2^power (h + l): the exponential before it is scaled.
 struct ScaledPair {
@@ -26,7 +27,7 @@ Real cosh(Real x, Accuracy accuracy);
 Real tanh(Real x);
 Real sigmoid(Real x);
 
-// ---- math_log.cpp
+// ---- log.cpp
 
 Real log(Real x, Accuracy accuracy);
 Real log2(Real x, Accuracy accuracy);
@@ -38,7 +39,7 @@ Real atanh(Real x, Accuracy accuracy);
 Real logaddexp(Real a, Real b, Accuracy accuracy);
 Real pow(Real base, Real exponent, Accuracy accuracy);
 
-// ---- math_angle.cpp
+// ---- angle.cpp
 
 /// |x| = quadrant pi/2 + angle, |angle| <= 0.8. Of a quadrant only the lowest two bits count.
 struct ReducedAngle {
@@ -49,13 +50,13 @@ ReducedAngle reduce_angle(Real x, Accuracy accuracy);
 /// The same for floats.
 ReducedAngle reduce_angle_float(Real x);
 
-// ---- math_trig.cpp
+// ---- trig.cpp
 
 Real sin(Real x);
 Real cos(Real x);
 Real tan(Real x, Accuracy accuracy);
 
-// ---- math_inverse.cpp
+// ---- inverse.cpp
 
 Real asin(Real x, Accuracy accuracy);
 Real acos(Real x, Accuracy accuracy);
@@ -63,19 +64,19 @@ Real atan(Real x, Accuracy accuracy);
 Real atan2(Real y, Real x, Accuracy accuracy);
 Real hypot(Real a, Real b, Accuracy accuracy);
 
-// ---- math_erf.cpp
+// ---- erf.cpp
 
 Real erf(Real x);
 Real erfc(Real x, Accuracy accuracy);
 
-// ---- math_float.cpp
+// ---- float.cpp
 
-Real exp_float(Real x);
+Real exp_float(Real x, const TargetHooks& hooks);
 Real log_float(Real x);
 Real tanh_float(Real x);
-Real sigmoid_float(Real x);
+Real sigmoid_float(Real x, const TargetHooks& hooks);
 Real erf_float(Real x);
 Real sin_float(Real x);
 Real cos_float(Real x);
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

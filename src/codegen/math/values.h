@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 struct Mask {
   llvm::IRBuilderBase* builder;
@@ -171,4 +171,4 @@ enum class Accuracy {
   brief,  // for a float: some 2^-30 will do, and neither overflow nor subnormals matter
 };
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,10 +1,10 @@
 // Exponentials and hyperbolic functions on doubles: x = n ln(2) + r, a polynomial in r, and the exponent n put back.
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
 #include <limits>
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -171,4 +171,4 @@ Real sigmoid(Real x) {
   return select(x < -100.0, e, fma(rest, inverse, first));
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

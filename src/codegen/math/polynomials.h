@@ -4,7 +4,7 @@
 // clang-format off
 #pragma once
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 /// (e^r - 1 - r) / r^2 in r on [-0.347, 0.347]; relative error of the whole 2^-63.54.
 inline constexpr double kExp[] = {
@@ -339,4 +339,4 @@ inline constexpr double kTwoThirdsRest[] = {3.700743415417188e-17};
 /// 2 / pi.
 inline constexpr double kTwoOverPi[] = {0.6366197723675814};
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

@@ -1,10 +1,10 @@
 // Inverse trigonometric functions and hypot, on doubles.
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
 
 #include <limits>
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -135,4 +135,4 @@ Real hypot(Real a, Real b, Accuracy accuracy) {
   return select((a_size == kInfinity) | (b_size == kInfinity), kInfinity, result);
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

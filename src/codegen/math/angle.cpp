@@ -1,16 +1,16 @@
 // Angles reduced to a quarter turn. Up to a bound, multiples of pi/2 in a few parts are subtracted, each exactly or
 // with an error relative to what is left. Beyond it, and behind a branch that is hardly ever taken, the angle is
 // multiplied with as many bits of 2/pi as matter modulo 4 (Payne and Hanek).
-#include "backends/cpu/math/functions.h"
-#include "backends/cpu/math/polynomials.h"
-#include "backends/cpu/math/two_over_pi.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/polynomials.h"
+#include "codegen/math/two_over_pi.h"
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <functional>
 
-namespace lento::cpu {
+namespace lento::codegen {
 namespace {
 
 constexpr double kRounder = 0x1.8p52;
@@ -176,4 +176,4 @@ ReducedAngle reduce_angle_float(Real x) {
   });
 }
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen

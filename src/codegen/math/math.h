@@ -10,11 +10,11 @@
 //   math.cpp                which function serves which op
 //   values.h                vectors with operators, sums of two
 //   functions.h             the functions, by file
-//   avx512.h                what some of them do with fewer instructions where there is AVX-512
 //   exp.cpp, log.cpp, trig.cpp, angle.cpp, inverse.cpp, erf.cpp, float.cpp
 //   polynomials.h, two_over_pi.h    made by tools/minimax
 #pragma once
 
+#include "codegen/target_hooks.h"
 #include "ir/op_number.h"
 
 namespace llvm {
@@ -24,7 +24,7 @@ template <typename T>
 class ArrayRef;
 }  // namespace llvm
 
-namespace lento::cpu {
+namespace lento::codegen {
 
 /// True when emit_math has code for `op` on floats.
 bool has_math(Op op);
@@ -32,8 +32,11 @@ bool has_math(Op op);
 /// Emits `op` of `args`, which have one type: float, double, or a fixed vector of them. Returns the result, or nullptr
 /// and nothing emitted when there is no code for this op and element type.
 ///
+/// `hooks` are of the target that the code is for; on vectors they save instructions.
+///
 /// sin, cos and tan reduce large angles behind a branch, so the builder may be in another block afterwards. The
 /// builder must stand at the end of a block without terminator, or anywhere in a block that has one.
-llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm::Value*> args);
+llvm::Value* emit_math(llvm::IRBuilderBase& builder, Op op, llvm::ArrayRef<llvm::Value*> args,
+                       const TargetHooks& hooks = {});
 
-}  // namespace lento::cpu
+}  // namespace lento::codegen
