@@ -12,7 +12,6 @@
 
 namespace lento::codegen {
 
-using llvm::FixedVectorType;
 using llvm::Type;
 using llvm::Value;
 using llvm::Intrinsic::ID;
@@ -210,7 +209,7 @@ Value* Emitter::quotient(DType dtype, Value* a, Value* b) {
   if (size_of(dtype) == 8) return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
   // Processors divide no vectors of integers. The rounded quotient of floats with more digits than both has the same
   // whole part: it is no closer to a whole number than 1 / b, which is more than half of its last place.
-  Type* real = FixedVectorType::get(size_of(dtype) == 4 ? b_.getDoubleTy() : b_.getFloatTy(), lanes_);
+  Type* real = in_lanes(size_of(dtype) == 4 ? b_.getDoubleTy() : b_.getFloatTy());
   if (is_signed) {
     return b_.CreateFPToSI(b_.CreateFDiv(b_.CreateSIToFP(a, real), b_.CreateSIToFP(b, real)), a->getType());
   }
@@ -289,7 +288,7 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
       return unary(llvm::Intrinsic::sqrt);
     case op::rsqrt: {
       // In double, rounded once more: the definition.
-      Type* doubles = FixedVectorType::get(b_.getDoubleTy(), lanes_);
+      Type* doubles = in_lanes(b_.getDoubleTy());
       Value* wide = floats == doubles ? a : b_.CreateFPExt(a, doubles);
       Value* root = b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide);
       Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(doubles, 1), root);
@@ -304,7 +303,7 @@ Value* Emitter::compute_float(Op op, std::span<Value* const> args) {
     case op::isfinite:
       return b_.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), number(infinity));
     case op::signbit: {
-      Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
+      Type* bits = in_lanes(b_.getIntNTy(floats->getScalarSizeInBits()));
       return b_.CreateICmpSLT(b_.CreateBitCast(a, bits), llvm::Constant::getNullValue(bits));
     }
     default:
@@ -320,7 +319,7 @@ Value* Emitter::extreme(Op op, Value* a, Value* b) {
 
 Value* Emitter::extreme_of_numbers(Op op, Value* a, Value* b) {
   Type* floats = a->getType();
-  Type* bits = FixedVectorType::get(b_.getIntNTy(floats->getScalarSizeInBits()), lanes_);
+  Type* bits = in_lanes(b_.getIntNTy(floats->getScalarSizeInBits()));
   const bool larger = op == op::maximum;
   const auto choose = [&](Value* x, Value* y) {
     Value* chosen = b_.CreateSelect(larger ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y), x, y);

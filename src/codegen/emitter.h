@@ -1,8 +1,9 @@
 // Emitter: LLVM code for single operations on vectors of `lanes` elements. Whoever uses it puts loops around them.
 //
-// A value in registers is a vector: of i1 for bool, of integers, of float or double. float16 and bfloat16 are held as
-// float, always rounded to what their dtype can represent. In memory a bool is a byte and a 16-bit float is 16 bits. A
-// complex number is two neighbouring elements of a vector twice as long, in registers as in memory.
+// A value in registers is a vector, or a scalar where there is one lane: of i1 for bool, of integers, of float or
+// double. float16 and bfloat16 are held as float, always rounded to what their dtype can represent. In memory a bool is
+// a byte and a 16-bit float is 16 bits. A complex number is two neighbouring elements of a vector twice as long, in
+// registers as in memory.
 //
 // Nothing here may trap, whatever the lanes hold: the last lanes of a row that does not fill a vector hold anything.
 #pragma once
@@ -85,7 +86,7 @@ class Emitter {
   llvm::Value* beats(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   /// What changes nothing when combined.
   llvm::Value* identity(Op reduction, DType dtype);
-  /// Lane i becomes lane i + `distance`, for i < `distance`; the others are anything.
+  /// Lane i becomes lane i + `distance`, for i < `distance`; the others are anything. For two lanes and more.
   llvm::Value* shift_down(DType dtype, llvm::Value* value, unsigned distance);
   llvm::Value* select(DType dtype, llvm::Value* mask, llvm::Value* a, llvm::Value* b);
   llvm::Value* number(DType dtype, double value);
@@ -94,7 +95,9 @@ class Emitter {
   llvm::Value* rounded(DType dtype, llvm::Value* value);
 
  private:
-  /// Registers: the vector's type, and how many elements it has for each lane.
+  /// One of these in each lane: a vector, or the element itself.
+  llvm::Type* in_lanes(llvm::Type* element, unsigned parts = 1) const;
+  /// The type in registers, and how many elements a lane has.
   llvm::Type* type(DType dtype) const;
   llvm::Type* memory_type(DType dtype) const;
   llvm::Type* memory_vector(DType dtype) const;
@@ -102,6 +105,11 @@ class Emitter {
   llvm::Value* to_memory(DType dtype, llvm::Value* value);
   llvm::Value* from_memory(DType dtype, llvm::Value* value);
   llvm::Value* widened(DType dtype, llvm::Value* mask);
+  /// For masked loads and stores, which take vectors alone: also of one element.
+  llvm::Value* as_vector(llvm::Value* value);
+  llvm::Value* mask_vector(DType dtype, llvm::Value* mask);
+  /// 0, 1, 2, … in integers of this type.
+  llvm::Value* lane_numbers(llvm::Type* integer) const;
 
   llvm::Value* compute_bool(Op op, std::span<llvm::Value* const> args);
   llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);

@@ -8,19 +8,18 @@
 
 namespace lento::codegen {
 
-using llvm::FixedVectorType;
 using llvm::Type;
 using llvm::Value;
 
 Value* Emitter::rounded(DType dtype, Value* value) {
   if (dtype == DType::float16) {
-    Value* narrow = b_.CreateFPTrunc(value, FixedVectorType::get(b_.getHalfTy(), lanes_));
+    Value* narrow = b_.CreateFPTrunc(value, in_lanes(b_.getHalfTy()));
     return b_.CreateFPExt(narrow, type(dtype));
   }
   if (dtype != DType::bfloat16) return value;
   // To nearest, ties to even: half of the last place, less one unless the last bit kept is set. A carry goes where it
   // should, up to infinity. A nan stays one.
-  Type* words = FixedVectorType::get(b_.getInt32Ty(), lanes_);
+  Type* words = in_lanes(b_.getInt32Ty());
   const auto word = [&](std::uint32_t bits) { return llvm::ConstantInt::get(words, bits); };
   Value* bits = b_.CreateBitCast(value, words);
   Value* odd = b_.CreateAnd(b_.CreateLShr(bits, word(16)), word(1));
@@ -33,7 +32,7 @@ Value* Emitter::rounded(DType dtype, Value* value) {
 /// Rounded once. On the way to float32 the digits that are lost are remembered in the last bit kept ("round to odd"),
 /// which keeps the second rounding from being misled.
 Value* Emitter::double_to_half(DType to, Value* value) {
-  Type* words = FixedVectorType::get(b_.getInt32Ty(), lanes_);
+  Type* words = in_lanes(b_.getInt32Ty());
   Value* near = b_.CreateFPTrunc(value, type(DType::float32));
   Value* back = b_.CreateFPExt(near, value->getType());
   Value* inexact = b_.CreateFCmpONE(back, value);
@@ -79,7 +78,7 @@ Value* Emitter::float_to_integer(DType to, Value* value) {
   Value* whole = nullptr;
   if (bits < 32) {
     // Processors convert to 32 and 64 bits.
-    whole = b_.CreateTrunc(b_.CreateFPToSI(safe, FixedVectorType::get(b_.getInt32Ty(), lanes_)), integers);
+    whole = b_.CreateTrunc(b_.CreateFPToSI(safe, in_lanes(b_.getInt32Ty())), integers);
   } else {
     whole = is_signed ? b_.CreateFPToSI(safe, integers) : b_.CreateFPToUI(safe, integers);
   }
@@ -98,6 +97,7 @@ Value* Emitter::cast(Value* value, DType from, DType to) {
     }
     // To bool: whether either part differs from zero.
     Value* differs = b_.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()));
+    if (lanes_ == 1) return b_.CreateOrReduce(differs);
     std::vector<int> even(lanes_), odd(lanes_);
     for (unsigned i = 0; i < lanes_; ++i) {
       even[i] = static_cast<int>(2 * i);
@@ -107,6 +107,7 @@ Value* Emitter::cast(Value* value, DType from, DType to) {
   }
   if (is_complex(to)) {
     Value* real = cast(value, from, real_type(to));
+    if (lanes_ == 1) return b_.CreateInsertElement(llvm::Constant::getNullValue(type(to)), real, std::uint64_t{0});
     Value* zero = llvm::Constant::getNullValue(real->getType());
     std::vector<int> interleaved(2 * lanes_);
     for (unsigned i = 0; i < lanes_; ++i) {

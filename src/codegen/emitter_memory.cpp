@@ -4,7 +4,6 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace lento::codegen {
@@ -15,6 +14,10 @@ using llvm::Value;
 
 Emitter::Emitter(llvm::IRBuilderBase& builder, unsigned lanes, const TargetHooks& hooks)
     : b_(builder), lanes_(lanes), hooks_(hooks) {}
+
+Type* Emitter::in_lanes(Type* element, unsigned parts) const {
+  return lanes_ * parts == 1 ? element : FixedVectorType::get(element, lanes_ * parts);
+}
 
 Type* Emitter::memory_type(DType dtype) const {
   switch (dtype) {
@@ -29,13 +32,11 @@ Type* Emitter::memory_type(DType dtype) const {
   }
 }
 
-Type* Emitter::memory_vector(DType dtype) const {
-  return FixedVectorType::get(memory_type(dtype), lanes_ * parts(dtype));
-}
+Type* Emitter::memory_vector(DType dtype) const { return in_lanes(memory_type(dtype), parts(dtype)); }
 
 Type* Emitter::type(DType dtype) const {
   Type* element = is_bool(dtype) ? b_.getInt1Ty() : is_half(dtype) ? b_.getFloatTy() : memory_type(dtype);
-  return FixedVectorType::get(element, lanes_ * parts(dtype));
+  return in_lanes(element, parts(dtype));
 }
 
 Value* Emitter::to_memory(DType dtype, Value* value) {
@@ -44,10 +45,10 @@ Value* Emitter::to_memory(DType dtype, Value* value) {
     case DType::bool_:
       return b_.CreateZExt(value, target);
     case DType::float16:
-      return b_.CreateBitCast(b_.CreateFPTrunc(value, FixedVectorType::get(b_.getHalfTy(), lanes_)), target);
+      return b_.CreateBitCast(b_.CreateFPTrunc(value, in_lanes(b_.getHalfTy())), target);
     case DType::bfloat16: {
       // Already rounded: the lower half is 0.
-      Value* bits = b_.CreateBitCast(value, FixedVectorType::get(b_.getInt32Ty(), lanes_));
+      Value* bits = b_.CreateBitCast(value, in_lanes(b_.getInt32Ty()));
       return b_.CreateTrunc(b_.CreateLShr(bits, 16), target);
     }
     default:
@@ -60,9 +61,9 @@ Value* Emitter::from_memory(DType dtype, Value* value) {
     case DType::bool_:
       return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
     case DType::float16:
-      return b_.CreateFPExt(b_.CreateBitCast(value, FixedVectorType::get(b_.getHalfTy(), lanes_)), type(dtype));
+      return b_.CreateFPExt(b_.CreateBitCast(value, in_lanes(b_.getHalfTy())), type(dtype));
     case DType::bfloat16: {
-      Value* bits = b_.CreateZExt(value, FixedVectorType::get(b_.getInt32Ty(), lanes_));
+      Value* bits = b_.CreateZExt(value, in_lanes(b_.getInt32Ty()));
       return b_.CreateBitCast(b_.CreateShl(bits, 16), type(dtype));
     }
     default:
@@ -71,19 +72,31 @@ Value* Emitter::from_memory(DType dtype, Value* value) {
 }
 
 Value* Emitter::widened(DType dtype, Value* mask) {
-  if (mask == nullptr || !is_complex(dtype)) return mask;
+  if (mask == nullptr || !is_complex(dtype) || lanes_ == 1) return mask;
   std::vector<int> twice(2 * lanes_);
   for (unsigned i = 0; i < twice.size(); ++i) twice[i] = static_cast<int>(i / 2);
   return b_.CreateShuffleVector(mask, twice);
 }
 
+Value* Emitter::as_vector(Value* value) {
+  if (value->getType()->isVectorTy()) return value;
+  return b_.CreateInsertElement(llvm::PoisonValue::get(FixedVectorType::get(value->getType(), 1)), value,
+                                std::uint64_t{0});
+}
+
+Value* Emitter::mask_vector(DType dtype, Value* mask) {
+  return lanes_ == 1 ? b_.CreateVectorSplat(parts(dtype), mask) : widened(dtype, mask);
+}
+
 Value* Emitter::load(DType dtype, Value* pointer, Value* mask) {
-  Type* vector = memory_vector(dtype);
+  Type* elements_type = memory_vector(dtype);
   const llvm::Align align(size_of(real_type(dtype)));
-  Value* elements = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(vector, pointer, align))
-                                    : b_.CreateMaskedLoad(vector, pointer, align, widened(dtype, mask),
-                                                          llvm::Constant::getNullValue(vector));
-  return from_memory(dtype, elements);
+  if (mask == nullptr) return from_memory(dtype, b_.CreateAlignedLoad(elements_type, pointer, align));
+  Type* vector = FixedVectorType::get(memory_type(dtype), lanes_ * parts(dtype));
+  Value* elements =
+      b_.CreateMaskedLoad(vector, pointer, align, mask_vector(dtype, mask), llvm::Constant::getNullValue(vector));
+  return from_memory(dtype,
+                     elements_type->isVectorTy() ? elements : b_.CreateExtractElement(elements, std::uint64_t{0}));
 }
 
 void Emitter::store(DType dtype, Value* value, Value* pointer, Value* mask) {
@@ -92,7 +105,7 @@ void Emitter::store(DType dtype, Value* value, Value* pointer, Value* mask) {
   if (mask == nullptr) {
     b_.CreateAlignedStore(elements, pointer, align);
   } else {
-    b_.CreateMaskedStore(elements, pointer, align, widened(dtype, mask));
+    b_.CreateMaskedStore(as_vector(elements), pointer, align, mask_vector(dtype, mask));
   }
 }
 
@@ -100,6 +113,7 @@ Value* Emitter::gather(DType dtype, Value* pointer, Value* offsets, Value* mask)
   if (mask != nullptr) {
     offsets = b_.CreateSelect(mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
   }
+  if (lanes_ == 1) return load(dtype, b_.CreatePtrAdd(pointer, offsets), nullptr);
   if (size_of(dtype) >= 4 && !is_complex(dtype)) {
     Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, offsets);
     return b_.CreateMaskedGather(memory_vector(dtype), pointers, llvm::Align(size_of(dtype)));
@@ -119,6 +133,7 @@ Value* Emitter::gather(DType dtype, Value* pointer, Value* offsets, Value* mask)
 }
 
 void Emitter::scatter(DType dtype, Value* value, Value* pointer, Value* offsets, Value* mask) {
+  if (lanes_ == 1) return store(dtype, value, b_.CreatePtrAdd(pointer, offsets), mask);
   if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(FixedVectorType::get(b_.getInt1Ty(), lanes_));
   Value* elements = to_memory(dtype, value);
   const llvm::Align align(size_of(real_type(dtype)));
@@ -136,6 +151,7 @@ void Emitter::scatter(DType dtype, Value* value, Value* pointer, Value* offsets,
 }
 
 Value* Emitter::load_one(DType dtype, Value* pointer) {
+  if (lanes_ == 1) return load(dtype, pointer, nullptr);
   Type* element = memory_type(dtype);
   const llvm::Align align(size_of(real_type(dtype)));
   if (!is_complex(dtype)) {
@@ -148,6 +164,7 @@ Value* Emitter::load_one(DType dtype, Value* pointer) {
 }
 
 void Emitter::store_one(DType dtype, Value* value, Value* pointer) {
+  if (lanes_ == 1) return store(dtype, value, pointer, nullptr);
   Value* elements = to_memory(dtype, value);
   for (unsigned part = 0; part < parts(dtype); ++part) {
     b_.CreateAlignedStore(b_.CreateExtractElement(elements, part),
@@ -156,29 +173,24 @@ void Emitter::store_one(DType dtype, Value* value, Value* pointer) {
   }
 }
 
+Value* Emitter::lane_numbers(Type* integer) const {
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned lane = 0; lane < lanes_; ++lane) numbers.push_back(llvm::ConstantInt::get(integer, lane));
+  return lanes_ == 1 ? numbers[0] : llvm::ConstantVector::get(numbers);
+}
+
 Value* Emitter::mask_of(Value* count) {
-  std::vector<std::uint32_t> numbers(lanes_);
-  std::iota(numbers.begin(), numbers.end(), 0U);
   // The count may be larger than the lanes, but not than what 32 bits hold once it is cut off.
   Value* lanes = b_.getInt64(lanes_);
   Value* cut = b_.CreateSelect(b_.CreateICmpULT(count, lanes), count, lanes);
-  Value* limit = b_.CreateVectorSplat(lanes_, b_.CreateTrunc(cut, b_.getInt32Ty()));
-  return b_.CreateICmpULT(llvm::ConstantDataVector::get(b_.getContext(), numbers), limit);
+  return b_.CreateICmpULT(lane_numbers(b_.getInt32Ty()), splat(b_.CreateTrunc(cut, b_.getInt32Ty())));
 }
 
-Value* Emitter::lane_offsets(Value* stride) {
-  std::vector<std::uint64_t> numbers(lanes_);
-  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
-  return b_.CreateMul(llvm::ConstantDataVector::get(b_.getContext(), numbers), b_.CreateVectorSplat(lanes_, stride));
-}
+Value* Emitter::lane_offsets(Value* stride) { return b_.CreateMul(lane_numbers(b_.getInt64Ty()), splat(stride)); }
 
-Value* Emitter::splat(Value* value) { return b_.CreateVectorSplat(lanes_, value); }
+Value* Emitter::splat(Value* value) { return lanes_ == 1 ? value : b_.CreateVectorSplat(lanes_, value); }
 
-Value* Emitter::positions(Value* first) {
-  std::vector<std::uint64_t> numbers(lanes_);
-  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
-  return b_.CreateAdd(splat(first), llvm::ConstantDataVector::get(b_.getContext(), numbers));
-}
+Value* Emitter::positions(Value* first) { return b_.CreateAdd(splat(first), lane_numbers(b_.getInt64Ty())); }
 
 void Emitter::stream(DType dtype, Value* value, Value* pointer) {
   const std::uint64_t bytes = size_of(dtype) * lanes_;
@@ -191,7 +203,7 @@ void Emitter::stream(DType dtype, Value* value, Value* pointer) {
 void Emitter::turn_tile(DType dtype, Value* from, Value* stride, Value* to) {
   // Elements are moved whole, whatever they hold.
   const std::size_t size = size_of(dtype);
-  Type* vector = FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(size) * 8), lanes_);
+  Type* vector = in_lanes(b_.getIntNTy(static_cast<unsigned>(size) * 8));
   std::vector<Value*> lines;
   for (unsigned i = 0; i < lanes_; ++i) {
     lines.push_back(b_.CreateAlignedLoad(vector, from, llvm::Align(size_of(real_type(dtype)))));

@@ -9,8 +9,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include <cstring>
-
 namespace lento::testing {
 namespace {
 
@@ -23,17 +21,6 @@ std::vector<T> run(const MathFunction& function, const Arguments<T>& arguments, 
   std::vector<T> out(arguments.a.size());
   code.run(std::span<const T>(arguments.a), std::span<const T>(arguments.b), std::span<T>(out));
   return out;
-}
-
-/// How many differ; all nans are the same.
-template <class T>
-std::size_t differing(const std::vector<T>& a, const std::vector<T>& b) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool both_nan = std::isnan(a[i]) && std::isnan(b[i]);
-    count += !both_nan && std::memcmp(&a[i], &b[i], sizeof(T)) != 0 ? 1 : 0;
-  }
-  return count;
 }
 
 template <class T>

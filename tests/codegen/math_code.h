@@ -1,12 +1,13 @@
 // The code of emit_math as something to call: a loop over arrays, compiled for a processor and a vector length.
 #pragma once
 
+#include "codegen/compiled_module.h"
 #include "ir/op_number.h"
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace lento::testing {
 
@@ -15,9 +16,6 @@ class MathCode {
   /// `cpu` is an LLVM name such as x86-64-v3, or "host". T is float or double.
   template <class T>
   static MathCode compile(Op op, int arity, unsigned lanes, const std::string& cpu);
-  ~MathCode();
-  MathCode(MathCode&&) noexcept;
-  MathCode& operator=(MathCode&&) noexcept;
 
   /// Sizes are equal and multiples of the lanes; `b` is not looked at when there is one argument.
   template <class T>
@@ -26,13 +24,12 @@ class MathCode {
   }
 
  private:
-  using Entry = void (*)(const void*, const void*, void*, std::int64_t);
-  struct Engine;
-  MathCode(std::unique_ptr<Engine> engine, Entry entry);
+  using Entry = void(const void*, const void*, void*, std::int64_t);
+  explicit MathCode(CompiledModule module) : module_(std::move(module)), entry_(module_.find<Entry>("entry")) {}
   static MathCode compile_bits(Op op, int arity, unsigned lanes, const std::string& cpu, bool is_double);
 
-  std::unique_ptr<Engine> engine_;
-  Entry entry_;
+  CompiledModule module_;
+  Entry* entry_;
 };
 
 template <class T>

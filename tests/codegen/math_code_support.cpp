@@ -3,27 +3,13 @@
 #include "backends/cpu/code/isa_hooks.h"
 #include "codegen/math/math.h"
 
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/TargetSelect.h>
-#include <llvm/TargetParser/Host.h>
 
 #include <stdexcept>
 
 namespace lento::testing {
 namespace {
-
-template <class T>
-T expect(llvm::Expected<T> value) {
-  if (!value) throw std::runtime_error(llvm::toString(value.takeError()));
-  return std::move(*value);
-}
-
-void expect(llvm::Error error) {
-  if (error) throw std::runtime_error(llvm::toString(std::move(error)));
-}
 
 /// void entry(ptr a, ptr b, ptr out, i64 count)
 void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_double, const codegen::TargetHooks& hooks) {
@@ -60,44 +46,15 @@ void build(llvm::Module& module, Op op, int arity, unsigned lanes, bool is_doubl
   builder.CreateCondBr(builder.CreateICmpSLT(next, function->getArg(3)), loop, end);
   builder.SetInsertPoint(end);
   builder.CreateRetVoid();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (llvm::verifyModule(module, &stream)) throw std::runtime_error(text);
 }
 
 }  // namespace
 
-struct MathCode::Engine {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-};
-
-MathCode::MathCode(std::unique_ptr<Engine> engine, Entry entry) : engine_(std::move(engine)), entry_(entry) {}
-MathCode::~MathCode() = default;
-MathCode::MathCode(MathCode&&) noexcept = default;
-MathCode& MathCode::operator=(MathCode&&) noexcept = default;
-
 MathCode MathCode::compile_bits(Op op, int arity, unsigned lanes, const std::string& cpu, bool is_double) {
-  static const bool once = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    return true;
-  }();
-  static_cast<void>(once);
-  auto target = expect(llvm::orc::JITTargetMachineBuilder::detectHost());
-  if (cpu != "host") {
-    target.setCPU(cpu);
-    target.getFeatures() = llvm::SubtargetFeatures();
-  }
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = std::make_unique<llvm::Module>("math", *context);
   const bool avx512 = cpu == "x86-64-v4" || (cpu == "host" && has_avx512());
-  build(*module, op, arity, lanes, is_double, avx512 ? cpu::hooks_of(cpu::Isa::avx512) : codegen::TargetHooks());
-  auto engine = std::make_unique<Engine>();
-  engine->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(target).create());
-  module->setDataLayout(engine->jit->getDataLayout());
-  expect(engine->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-  const auto entry = expect(engine->jit->lookup("entry")).toPtr<Entry>();
-  return {std::move(engine), entry};
+  const codegen::TargetHooks hooks = avx512 ? cpu::hooks_of(cpu::Isa::avx512) : codegen::TargetHooks();
+  return MathCode(
+      CompiledModule::compile([&](llvm::Module& module) { build(module, op, arity, lanes, is_double, hooks); }, cpu));
 }
 
 bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"); }

@@ -6,7 +6,9 @@
 #include "codegen/samples.h"
 #include "ir/op_elementwise.gen.h"
 
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -75,6 +77,17 @@ Arguments<T> arguments_for(const MathFunction& function, std::size_t count, std:
     if (function.op == op::atan2 && i % 3 == 0) b[i] = a[i] * (1 + b[i] / 16);
   }
   return arguments;
+}
+
+/// How many differ; all nans are the same.
+template <class T>
+std::size_t differing(const std::vector<T>& a, const std::vector<T>& b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool both_nan = std::isnan(a[i]) && std::isnan(b[i]);
+    count += !both_nan && std::memcmp(&a[i], &b[i], sizeof(T)) != 0 ? 1 : 0;
+  }
+  return count;
 }
 
 }  // namespace lento::testing
