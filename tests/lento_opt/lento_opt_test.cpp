@@ -234,5 +234,18 @@ TEST(LentoOpt, CodeIsLlvmsOrAssemblyOrBoth) {
   EXPECT_TRUE(shows("both", "# kernel 0, assembly\n"));
 }
 
+TEST(LentoOpt, PrintsFunctionsOfTheVectorMathAsC) {
+  const std::string one = shown({"--math-c=exp_f32"}, "");
+  EXPECT_NE(one.find("static inline float lento_exp_f32(float x) {\n"), std::string::npos) << one;
+  EXPECT_EQ(one.find("lento_exp_f64"), std::string::npos);
+  EXPECT_EQ(one.find("LENTO_TABLE double"), std::string::npos);
+  const std::string several = shown({"--math-c=sin,tanh_f64"}, "");
+  for (const char* name : {"double lento_two_over_pi[", "float lento_sin_f32(float x)",
+                           "double lento_sin_f64(double x)", "double lento_tanh_f64(double x)"}) {
+    EXPECT_NE(several.find(name), std::string::npos) << name;
+  }
+  EXPECT_EQ(several.find("lento_tanh_f32"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lento::testing

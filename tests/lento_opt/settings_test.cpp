@@ -36,6 +36,8 @@ TEST(LentoOptErrors, WrongUsageIsExplained) {
       {{"--tile=0"}, "--tile takes a number above 0, not '0'"},
       {{"--only=code", "--stop-after=rules"}, "--only=code comes after --stop-after=rules"},
       {{"--force-fallback=no_op"}, "force_fallback names 'no_op', which is no primitive"},
+      {{"--math-c=exq"}, "--math-c knows no function 'exq' (did you mean 'exp'?)"},
+      {{"--math-c=exp,add_f32"}, "--math-c knows no function 'add_f32'"},
       {{"a.txt", "b.txt"}, "one file at a time: 'a.txt' and 'b.txt'"},
   };
   for (const auto& [arguments, message] : cases) {
@@ -50,8 +52,8 @@ TEST(LentoOptErrors, HelpNamesEveryOptionAndStage) {
   const Called called = call({"--help"}, "");
   EXPECT_EQ(called.status, 0);
   for (const char* word : {"--stop-after=", "--only=", "--code=", "--tier=", "--isa=", "--no-simplify", "--no-fusion",
-                           "--force-fallback=", "--tile=", "--help", "parse", "rules", "dead-code", "schedule",
-                           "kernels", "memory", "code"}) {
+                           "--force-fallback=", "--tile=", "--math-c=", "--help", "parse", "rules", "dead-code",
+                           "schedule", "kernels", "memory", "code"}) {
     EXPECT_NE(called.output.find(word), std::string::npos) << word;
   }
 }

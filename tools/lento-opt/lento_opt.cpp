@@ -7,6 +7,7 @@
 #include "backends/cpu/code/jit.h"
 #include "backends/cpu/driver.h"
 #include "base/format.h"
+#include "codegen/c_source.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"
@@ -147,6 +148,10 @@ int run(std::span<const std::string> arguments, std::istream& input, std::ostrea
     const Settings settings = read_settings(arguments);
     if (settings.help) {
       output << help_text();
+      return 0;
+    }
+    if (!settings.math_c.empty()) {
+      output << codegen::c_source(settings.math_c);
       return 0;
     }
     const CompileOptions* const compile_options = options_of(settings);

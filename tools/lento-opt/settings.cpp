@@ -2,9 +2,11 @@
 
 #include "base/format.h"
 #include "ir/nearest_word.h"
+#include "ir/op.h"
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,10 @@ what is left out or changed:
   --force-fallback=OP,...
                         these ops are left to the reference backend
   --tile=ELEMENTS       how many elements a tile of a chain has
+
+without a graph:
+  --math-c=FUNCTION,...
+                        functions of the vector math as C: exp_f32, exp (that and exp_f64), or all
 
   --help                this text
 
@@ -128,13 +134,34 @@ class Reader {
     bool takes_value;
     void (*set)(Reader& to, std::string_view name, std::string_view value);
   };
-  static const Option kOptions[11];
+  static const Option kOptions[12];
 
   void only(std::string_view name, std::string_view list) {
     while (true) {
       const std::size_t comma = std::min(list.find(','), list.size());
       const auto [first, last] = stages_of(name, list.substr(0, comma));
       only_.set(static_cast<std::size_t>(first)).set(static_cast<std::size_t>(last));
+      if (comma == list.size()) return;
+      list.remove_prefix(comma + 1);
+    }
+  }
+
+  void math_c(std::string_view option, std::string_view list) {
+    const std::vector<codegen::CFunction> known = codegen::c_functions();
+    // "lento_exp_f32" without its prefix.
+    const auto short_name = [](const codegen::CFunction& function) { return function.name().substr(6); };
+    while (true) {
+      const std::size_t comma = std::min(list.find(','), list.size());
+      const std::string_view word = list.substr(0, comma);
+      const std::size_t before = settings_.math_c.size();
+      std::ranges::copy_if(known, std::back_inserter(settings_.math_c), [&](const codegen::CFunction& function) {
+        return word == "all" || word == info(function.op).name || word == short_name(function);
+      });
+      if (settings_.math_c.size() == before) {
+        std::vector<std::string_view> names = {"all"};
+        for (const codegen::CFunction& function : known) names.push_back(info(function.op).name);
+        throw UsageError(fmt::format("{} knows no function '{}'{}", option, word, did_you_mean(word, names)));
+      }
       if (comma == list.size()) return;
       list.remove_prefix(comma + 1);
     }
@@ -149,7 +176,7 @@ class Reader {
 
 using Word = std::string_view;
 
-const Reader::Option Reader::kOptions[11] = {
+const Reader::Option Reader::kOptions[12] = {
     {"--help", false, [](Reader& to, Word, Word) { to.settings_.help = true; }},
     {"--stop-after", true, [](Reader& to, Word name, Word value) { to.stop_ = stages_of(name, value).second; }},
     {"--only", true, [](Reader& to, Word name, Word value) { to.only(name, value); }},
@@ -177,6 +204,7 @@ const Reader::Option Reader::kOptions[11] = {
     {"--force-fallback", true, [](Reader& to, Word, Word value) { to.settings_.force_fallback = value; }},
     {"--tile", true,
      [](Reader& to, Word name, Word value) { to.settings_.tile_elements = positive_number(name, value); }},
+    {"--math-c", true, [](Reader& to, Word name, Word value) { to.math_c(name, value); }},
     {"-h", false, [](Reader& to, Word, Word) { to.settings_.help = true; }},
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cpu/code/jit.h"
+#include "codegen/c_source.h"
 
 #include <array>
 #include <bitset>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lento::opt {
 
@@ -36,6 +38,8 @@ struct Settings {
   bool assembly = true;
   cpu::Tier tier = cpu::Tier::one;
   std::optional<cpu::Isa> isa;  // nothing: the best of this processor
+
+  std::vector<codegen::CFunction> math_c;  // if there are any, they are all that is shown
 
   bool shows(Stage stage) const { return stage <= last && shown[static_cast<std::size_t>(stage)]; }
 };
