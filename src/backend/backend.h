@@ -35,6 +35,12 @@ class IssuedRun {
   virtual void settle(const RunArguments& arguments) = 0;
 };
 
+/// An op that a device with queues has no code for, so that it runs on the CPU device (clause D6).
+struct Fallback {
+  Op op;
+  std::uint32_t node;  // of the graph that the program was made of
+};
+
 /// A graph made ready to run on a device, any number of times.
 class Program {
  public:
@@ -65,6 +71,9 @@ class Program {
   /// Launches of a run, and bytes of machine code, for reports.
   virtual std::size_t kernels() const { return 0; }
   virtual std::size_t code_bytes() const { return 0; }
+  virtual std::span<const Fallback> fallbacks() const { return {}; }
+  /// How many values a run copies to the host and back for them.
+  virtual std::size_t fallback_copies() const { return 0; }
   /// What the backend made of the graph, for people.
   virtual std::string text() const { return {}; }
 };

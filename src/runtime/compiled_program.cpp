@@ -1,7 +1,6 @@
 #include "runtime/compiled_program.h"
 
 #include "compiler/passes/simplify.h"
-#include "runtime/fallback_call.h"
 #include "runtime/issue_run.h"
 #include "runtime/program_run.h"
 
@@ -21,13 +20,13 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
     for (const std::uint32_t node : schedule_.steps[s].nodes) step_of_[node] = s;
   }
   donors_ = Donors(graph_, schedule_);
+  if (queues_ != nullptr) find_fallbacks(options);
   for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
     const Step& step = schedule_.steps[s];
-    std::unique_ptr<const PreparedCall>& call = prepared_.calls[s];
-    if (queues_ != nullptr && !step.is_kernel) {
-      if (call == nullptr && step.views.empty()) call = make_fallback_call(graph_, step, *queues_, options);
-      // A caller that records must not wait for the device: such programs are left to a worker.
-      if (call == nullptr || call->waits()) estimated_microseconds_ = std::numeric_limits<double>::infinity();
+    const std::unique_ptr<const PreparedCall>& call = prepared_.calls[s];
+    // A caller that records must not wait for the device: such programs are left to a worker.
+    if (queues_ != nullptr && !step.is_kernel && (call == nullptr || call->waits())) {
+      estimated_microseconds_ = std::numeric_limits<double>::infinity();
     }
     double nanoseconds = step.is_kernel ? step.cost * target.nanoseconds_per_instruction : step.cost;
     if (call != nullptr) nanoseconds = call->nanoseconds();
@@ -35,10 +34,38 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
   }
 }
 
+void CompiledProgram::find_fallbacks(const CompileOptions& options) {
+  const auto falls_back = [&](std::uint32_t s) {
+    return !schedule_.steps[s].is_kernel && prepared_.calls[s] == nullptr;
+  };
+  const auto steps = static_cast<std::uint32_t>(schedule_.steps.size());
+  for (std::uint32_t s = 0; s < steps; ++s) {
+    if (!falls_back(s)) continue;
+    const std::uint32_t node = schedule_.steps[s].nodes[0];
+    fallbacks_.push_back({graph_.nodes[node].op, graph_.origin(node)});
+    // One with views runs alone.
+    if (!schedule_.steps[s].views.empty()) continue;
+    std::uint32_t last = s;
+    while (last + 1 < steps && falls_back(last + 1) && schedule_.steps[last + 1].views.empty()) {
+      const std::uint32_t next = schedule_.steps[++last].nodes[0];
+      fallbacks_.push_back({graph_.nodes[next].op, graph_.origin(next)});
+    }
+    regions_.emplace_back(graph_, schedule_, s, last, *queues_, options);
+    s = last;
+  }
+}
+
+std::size_t CompiledProgram::fallback_copies() const {
+  std::size_t copies = 0;
+  for (const FallbackRegion& region : regions_) copies += region.inputs().size() + region.outputs().size();
+  return copies;
+}
+
 std::size_t CompiledProgram::bytes() const {
   std::size_t total = graph_.nodes.size() * (sizeof(Record) + sizeof(Source) + sizeof(Place)) + code_bytes();
   for (const Step& step : schedule_.steps) total += sizeof(Step) + step.strides.size() * 16 + step.nodes.size() * 4;
   for (const auto& call : prepared_.calls) total += call == nullptr ? 0 : call->bytes();
+  for (const FallbackRegion& region : regions_) total += region.bytes();
   return total;
 }
 

@@ -7,6 +7,7 @@
 #include "backend/queues.h"
 #include "compiler/schedule.h"
 #include "runtime/donors.h"
+#include "runtime/fallback.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,8 @@ class CompiledProgram final : public Program {
   std::size_t compiled_kernels() const override { return prepared_.compiled; }
   std::size_t code_bytes() const override;
   std::string text() const override;
+  std::span<const Fallback> fallbacks() const override { return fallbacks_; }
+  std::size_t fallback_copies() const override;
   const Graph& graph() const { return graph_; }
   const Schedule& schedule() const { return schedule_; }
   /// Compiles every kernel with care now instead of when it has run often.
@@ -43,6 +46,9 @@ class CompiledProgram final : public Program {
 
  private:
   friend class ProgramRun;
+
+  /// Of a device with queues: finds the calls that it has no code for, and makes programs of the CPU device of them.
+  void find_fallbacks(const CompileOptions& options);
 
   Graph graph_;  // simplified
   Driver& driver_;
@@ -52,6 +58,8 @@ class CompiledProgram final : public Program {
   PreparedSchedule prepared_;
   std::vector<std::uint32_t> step_of_;  // one per node; of views and numbers it means nothing
   Donors donors_;
+  std::vector<Fallback> fallbacks_;
+  std::vector<FallbackRegion> regions_;  // in the order of their steps
   double estimated_microseconds_ = 0;
 };
 

@@ -53,7 +53,8 @@ class QueuedRun final : public IssuedRun {
     }
   }
 
-  /// The failure of every node: its own, or the first one among its operands.
+  /// The failure of every node: the first one among its operands, or its own. What is computed from nonsense may fail
+  /// too, but that is nobody's business.
   std::vector<FailureRef> spread(std::span<const ValueRef> inputs) const {
     std::vector<FailureRef> failures(graph_.nodes.size());
     for (const auto& [node, failure] : known_) {
@@ -61,9 +62,12 @@ class QueuedRun final : public IssuedRun {
     }
     for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
       for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
-        if (failures[node]) break;
-        if (operand.kind() == OperandRef::Kind::record) failures[node] = failures[operand.index()];
-        if (operand.kind() == OperandRef::Kind::leaf) failures[node] = inputs[operand.index()]->failure;
+        FailureRef inherited;
+        if (operand.kind() == OperandRef::Kind::record) inherited = failures[operand.index()];
+        if (operand.kind() == OperandRef::Kind::leaf) inherited = inputs[operand.index()]->failure;
+        if (!inherited) continue;
+        failures[node] = std::move(inherited);
+        break;
       }
     }
     return failures;
@@ -81,7 +85,10 @@ class QueuedRun final : public IssuedRun {
 std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueues& queues,
                                      const RunArguments& arguments) {
   for (const ValueRef& input : arguments.inputs) {
-    if (!input->settled() && input->producer->fence) queues.wait(Queue::compute, input->producer->fence);
+    // What has failed already has no memory that somebody writes, and perhaps no fence of this device.
+    if (!input->settled() && input->buffer && input->producer->fence) {
+      queues.wait(Queue::compute, input->producer->fence);
+    }
   }
   ProgramRun run(program, arguments);
   try {

@@ -6,7 +6,7 @@
 #include "base/fork.h"
 #include "ir/op.h"
 #include "ir/op_counters.h"
-#include "runtime/fallback_call.h"
+#include "runtime/fallback.h"
 
 #include <new>
 #include <numeric>
@@ -28,7 +28,7 @@ const FailureRef& unknown_failure() {
   return Lasting<Unknown>::get().failure;
 }
 
-const FailureRef& failure_of(const Value& input, const DeviceQueues* queues) {
+const FailureRef& why_failed(const Value& input, const DeviceQueues* queues) {
   if (queues == nullptr) return input.failure;
   static const FailureRef none;
   return input.buffer ? none : unknown_failure();
@@ -50,7 +50,7 @@ void* NodeRunner::materialise(OperandRef operand, FailureRef& failure) {
   operand = schedule_.home(operand);
   if (operand.kind() == OperandRef::Kind::leaf) {
     const Value& input = *arguments_.inputs[operand.index()];
-    failure = failure_of(input, queues_);
+    failure = why_failed(input, queues_);
     return failure ? nullptr : input.buffer->data();
   }
   const std::uint32_t node = operand.index();

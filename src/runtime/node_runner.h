@@ -25,7 +25,7 @@ struct NodeValue {
 const FailureRef& unknown_failure();
 /// Why an input cannot be read, or null. With queues only what can no longer change is looked at, since an input may
 /// fail while a run that reads it is being issued: whether it has a buffer.
-const FailureRef& failure_of(const Value& input, const DeviceQueues* queues);
+const FailureRef& why_failed(const Value& input, const DeviceQueues* queues);
 
 class NodeRunner {
  public:

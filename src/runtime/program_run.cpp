@@ -43,6 +43,7 @@ ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& argum
 
 void ProgramRun::run() {
   auto chain = schedule_.chains.begin();
+  auto region = program_.regions_.begin();
   std::uint32_t s = 0;
   while (s < schedule_.steps.size()) {
     const Step& step = schedule_.steps[s];
@@ -50,6 +51,9 @@ void ProgramRun::run() {
     if (chain != schedule_.chains.end() && chain->first == s) last = (chain++)->last;
     if (step.is_kernel) {
       run_kernels(s, last);
+    } else if (region != program_.regions_.end() && region->first == s) {
+      last = region->last;
+      run_fallback(*region++);
     } else if (program_.prepared_.calls[s] == nullptr || !run_call(s, step)) {
       take_donated(s);
       note_update(step);
@@ -65,7 +69,7 @@ void ProgramRun::hand_out() const {
     const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
     const bool is_input = stored.kind() == OperandRef::Kind::leaf;
     const FailureRef& failure =
-        is_input ? failure_of(*arguments_.inputs[stored.index()], queues_) : values_[stored.index()].failure;
+        is_input ? why_failed(*arguments_.inputs[stored.index()], queues_) : values_[stored.index()].failure;
     Value& output = *arguments_.outputs[k];
     if (!failure) output.buffer = is_input ? arguments_.inputs[stored.index()]->buffer : values_[stored.index()].buffer;
     if (queues_ == nullptr) output.failure = failure;
@@ -95,10 +99,16 @@ LateFailure* ProgramRun::expect_late(std::vector<std::uint32_t> nodes) {
 
 // --- values ---
 
+FailureRef ProgramRun::failure_of(OperandRef operand) const {
+  operand = schedule_.home(operand);
+  if (operand.kind() == OperandRef::Kind::leaf) return why_failed(*arguments_.inputs[operand.index()], queues_);
+  return operand.kind() == OperandRef::Kind::record ? values_[operand.index()].failure : FailureRef{};
+}
+
 bool ProgramRun::failed(OperandRef operand) const {
   operand = schedule_.home(operand);
   if (operand.kind() == OperandRef::Kind::leaf)
-    return static_cast<bool>(failure_of(*arguments_.inputs[operand.index()], queues_));
+    return static_cast<bool>(why_failed(*arguments_.inputs[operand.index()], queues_));
   return operand.kind() == OperandRef::Kind::record && values_[operand.index()].failure;
 }
 
@@ -314,6 +324,34 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
     poison(number, number, ErrorKind::memory, kOutOfMemory);
   }
   return true;
+}
+
+void ProgramRun::run_fallback(const FallbackRegion& region) {
+  try {
+    std::vector<FallbackRegion::Input> inputs;
+    for (const OperandRef operand : region.inputs()) {
+      FailureRef failure = failure_of(operand);
+      inputs.push_back({failure ? nullptr : address(operand), std::move(failure)});
+    }
+    const std::vector<ValueRef> results = region.compute(inputs, arguments_.scalars, arguments_.sources);
+    // Everything that they read has been fetched.
+    for (std::uint32_t s = region.first; s <= region.last; ++s) take_donated(s);
+    std::vector<void*> addresses;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const std::uint32_t node = region.outputs()[k];
+      if (results[k]->failure) {
+        values_[node] = {nullptr, {}, results[k]->failure};
+      } else {
+        place(node);
+      }
+      addresses.push_back(values_[node].data);
+    }
+    region.put(results, addresses);
+  } catch (const Error& error) {
+    poison(region.first, region.last, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    poison(region.first, region.last, ErrorKind::memory, kOutOfMemory);
+  }
 }
 
 void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {

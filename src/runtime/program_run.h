@@ -39,6 +39,8 @@ class ProgramRun {
 
   // --- values ---
 
+  /// Why an operand cannot be read, or null.
+  FailureRef failure_of(OperandRef operand) const;
   bool failed(OperandRef operand) const;
   std::byte* address(OperandRef operand) const;
   /// Gives a node that is about to be computed its memory.
@@ -66,6 +68,8 @@ class ProgramRun {
   void launch(std::uint32_t first);
   /// False when something it reads has failed; then running it alone finds out what.
   bool run_call(std::uint32_t number, const Step& step);
+  /// Runs neighbouring calls on the CPU device.
+  void run_fallback(const FallbackRegion& region);
   /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
   void run_alone(std::uint32_t first, std::uint32_t last);
   /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.

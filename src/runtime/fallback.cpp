@@ -1,0 +1,231 @@
+#include "runtime/fallback.h"
+
+#include "base/counters.h"
+#include "base/fail.h"
+#include "ir/op_counters.h"
+#include "runtime/make_program.h"
+
+#include <lento/device.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lento {
+
+namespace {
+
+/// fallback.<op>
+const CounterId kFallback = make_op_counters("fallback.");
+const CounterId kDownloads = counter_id("transfer.d2h");
+const CounterId kUploads = counter_id("transfer.h2d");
+
+std::uint8_t cpu_device() { return Device("cpu").id(); }
+
+/// Copies between the device and the host in the middle of a run, in the order of its compute queue.
+class Detour {
+ public:
+  explicit Detour(DeviceQueues& queues) : queues_(queues) {
+    queues_.wait(Queue::download, queues_.record(Queue::compute));
+  }
+
+  void fetch(void* to_host, const void* from, std::size_t bytes) {
+    queues_.download(to_host, from, bytes);
+    count(kDownloads);
+  }
+  /// Blocks until everything is fetched, and so until the device has done all that was queued before.
+  void wait() { queues_.record(Queue::download)->wait(); }
+
+  /// Memory for what is put may be in use by what was queued for computing.
+  void wait_before_putting() { queues_.wait(Queue::upload, queues_.record(Queue::compute)); }
+  void put(void* to, const void* from_host, std::size_t bytes) {
+    queues_.upload(to, from_host, bytes);
+    count(kUploads);
+  }
+  /// What is queued for computing from now on comes after what was put.
+  void finish() {
+    const FenceRef put = queues_.record(Queue::upload);
+    queues_.wait(Queue::compute, put);
+    put->wait();  // the host's memory is freed next
+  }
+
+ private:
+  DeviceQueues& queues_;
+};
+
+/// Cuts steps out of a graph, with what leads from one to another without a step of its own: views of their values.
+class Cut {
+ public:
+  Cut(const Graph& graph, const Schedule& schedule, std::uint32_t first, std::uint32_t last)
+      : graph_(graph), schedule_(schedule), computed_(graph.nodes.size()), taken_(graph.nodes.size()) {
+    for (std::uint32_t s = first; s <= last; ++s) {
+      for (const std::uint32_t node : schedule.steps[s].nodes) computed_[node] = taken_[node] = 1;
+    }
+    // Operands come earlier: from the end, every view is taken before its own operands are looked at.
+    for (std::size_t node = graph.nodes.size(); node-- > 0;) {
+      if (taken_[node] == 0) continue;
+      for (const OperandRef operand : graph.operands(graph.nodes[node])) {
+        if (is_computed(operand)) taken_[operand.index()] = 1;
+      }
+    }
+    find_used();
+    for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
+      if (taken_[node] != 0) take(node);
+    }
+  }
+
+  Graph region;
+  std::vector<std::uint32_t> nodes;    // of the graph, one per node of the region
+  std::vector<OperandRef> inputs;      // one per input of the region
+  std::vector<std::uint32_t> numbers;  // one per number of the region
+  std::vector<std::uint32_t> outputs;  // of the graph, one per output of the region
+
+ private:
+  /// Whether the operand is a value of one of the steps, or a view of it.
+  bool is_computed(OperandRef operand) const {
+    if (operand.kind() != OperandRef::Kind::record) return false;
+    const OperandRef home = schedule_.home(operand);
+    return home.kind() == OperandRef::Kind::record && computed_[home.index()] != 0;
+  }
+
+  void find_used() {
+    used_.resize(graph_.nodes.size());
+    const auto use = [&](OperandRef operand) {
+      if (is_computed(operand)) used_[schedule_.home(operand).index()] = 1;
+    };
+    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+      if (taken_[node] != 0) continue;
+      for (const OperandRef operand : graph_.operands(graph_.nodes[node])) use(operand);
+    }
+    for (const std::uint32_t output : graph_.outputs) use(OperandRef::record(output));
+  }
+
+  OperandRef input(OperandRef operand) {
+    const auto found = std::ranges::find(inputs, operand);
+    const auto index = static_cast<std::uint32_t>(found - inputs.begin());
+    if (found == inputs.end()) {
+      inputs.push_back(operand);
+      const bool is_node = operand.kind() == OperandRef::Kind::record;
+      const Record* const node = is_node ? &graph_.nodes[operand.index()] : nullptr;
+      region.inputs.push_back(is_node ? GraphInput{node->dtype, node->shape} : graph_.inputs[operand.index()]);
+    }
+    return OperandRef::leaf(index);
+  }
+
+  OperandRef mapped(OperandRef operand) {
+    if (operand.kind() == OperandRef::Kind::scalar) {
+      numbers.push_back(operand.index());
+      region.scalars.push_back(graph_.scalars[operand.index()]);
+      return OperandRef::scalar(static_cast<std::uint32_t>(numbers.size() - 1));
+    }
+    const bool is_inside = operand.kind() == OperandRef::Kind::record && taken_[operand.index()] != 0;
+    if (!is_inside) return input(operand);
+    const auto place = std::ranges::lower_bound(nodes, operand.index());
+    return OperandRef::record(static_cast<std::uint32_t>(place - nodes.begin()));
+  }
+
+  void take(std::uint32_t node) {
+    Record record = graph_.nodes[node];
+    std::vector<OperandRef> operands;
+    for (const OperandRef operand : graph_.operands(record)) operands.push_back(mapped(operand));
+    if (record.operand_count == Record::kOperandList) {
+      record.operands[0].bits = static_cast<std::uint32_t>(region.operand_lists.size());
+      record.operands[1].bits = static_cast<std::uint32_t>(operands.size());
+      region.operand_lists.insert(region.operand_lists.end(), operands.begin(), operands.end());
+    } else {
+      std::ranges::copy(operands, record.operands);
+    }
+    if (computed_[node] != 0 && used_[node] != 0) {
+      outputs.push_back(node);
+      region.outputs.push_back(static_cast<std::uint32_t>(nodes.size()));
+    }
+    nodes.push_back(node);
+    region.nodes.push_back(record);
+    region.sources.emplace_back();
+  }
+
+  const Graph& graph_;
+  const Schedule& schedule_;
+  std::vector<std::uint8_t> computed_;  // by the steps
+  std::vector<std::uint8_t> taken_;     // those, and views of them
+  std::vector<std::uint8_t> used_;      // by others
+};
+
+}  // namespace
+
+FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std::uint32_t first_step,
+                               std::uint32_t last_step, DeviceQueues& queues, const CompileOptions& options)
+    : first(first_step), last(last_step), queues_(queues) {
+  Cut cut(graph, schedule, first, last);
+  for (std::uint32_t s = first; s <= last; ++s) ops_.push_back(graph.nodes[schedule.steps[s].nodes[0]].op);
+  for (const std::uint32_t node : cut.nodes) origins_.push_back(graph.origin(node));
+  for (const GraphInput& input : cut.region.inputs) input_bytes_.push_back(byte_size(input));
+  for (const std::uint32_t output : cut.outputs) output_bytes_.push_back(byte_size(graph.nodes[output]));
+  inputs_ = std::move(cut.inputs);
+  numbers_ = std::move(cut.numbers);
+  outputs_ = std::move(cut.outputs);
+  program_ = make_program(std::move(cut.region), cpu_device(), options);
+}
+
+std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std::span<const ScalarArgument> numbers,
+                                              std::span<const Source> sources) const {
+  const std::uint8_t cpu = cpu_device();
+  for (const Op op : ops_) count(kFallback + static_cast<CounterId>(op));
+  std::vector<ValueRef> here;
+  Detour detour(queues_);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].failure) {
+      here.push_back(Value::failed(inputs[i].failure));
+      continue;
+    }
+    BufferRef buffer = backend_of(cpu).allocate(input_bytes_[i], cpu);
+    detour.fetch(buffer->data(), inputs[i].address, input_bytes_[i]);
+    here.push_back(Value::ready(std::move(buffer)));
+  }
+  detour.wait();
+  std::vector<ScalarArgument> own_numbers;
+  for (const std::uint32_t number : numbers_) own_numbers.push_back(numbers[number]);
+  std::vector<Source> own_sources;
+  for (const std::uint32_t origin : origins_) own_sources.push_back(sources[origin]);
+  std::vector<ValueRef> results;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) results.push_back(Value::ready({}));
+  const std::vector<std::uint8_t> donated(here.size(), 1);
+  program_->run({here, donated, own_numbers, results, own_sources});
+  return results;
+}
+
+void FallbackRegion::put(std::span<const ValueRef> outputs, std::span<void* const> addresses) const {
+  Detour detour(queues_);
+  detour.wait_before_putting();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (addresses[k] != nullptr) detour.put(addresses[k], outputs[k]->buffer->data(), output_bytes_[k]);
+  }
+  detour.finish();
+}
+
+void run_node_on_host(const NodeCall& call, DeviceQueues& queues) {
+  const auto bytes_of = [](const NodeCall::Tensor& tensor) { return byte_size(tensor.dtype, *tensor.shape); };
+  NodeCall here = call;
+  std::vector<BufferRef> memory;
+  const auto give_memory = [&](NodeCall::Tensor& tensor) {
+    memory.push_back(queues.host_memory(bytes_of(tensor)));
+    tensor.data = memory.back()->data();
+  };
+  Detour detour(queues);
+  for (NodeCall::Tensor& operand : here.operands) {
+    if (operand.number != nullptr) continue;
+    const void* const from = operand.data;
+    give_memory(operand);
+    detour.fetch(operand.data, from, bytes_of(operand));
+  }
+  for (NodeCall::Tensor& result : here.results) give_memory(result);
+  detour.wait();
+  backend_of(cpu_device()).driver(cpu_device())->run_node(here);
+  detour.wait_before_putting();
+  for (std::size_t r = 0; r < here.results.size(); ++r) {
+    detour.put(call.results[r].data, here.results[r].data, bytes_of(call.results[r]));
+  }
+  detour.finish();
+}
+
+}  // namespace lento
