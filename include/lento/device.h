@@ -3,7 +3,6 @@
 
 #include <lento/export.h>
 
-#include <atomic>
 #include <cstdint>
 #include <iosfwd>
 #include <source_location>
@@ -13,21 +12,21 @@
 
 namespace lento {
 
-namespace detail {
-LENTO_API extern std::atomic<std::uint8_t> default_device_id;
-}  // namespace detail
-
 /// A device is a small number that stands for a registered backend's device; equality is identity.
 class LENTO_API Device {
  public:
-  /// The default device: the first one, or what set_default_device was given last.
-  Device() noexcept : id_(detail::default_device_id.load(std::memory_order_relaxed)) {}
+  /// The default device: that of the innermost DeviceScope of this thread, or else what set_default_device was given
+  /// last, or else LENTO_DEVICE, or else the first one. Throws DeviceError when LENTO_DEVICE names none.
+  Device();
   /// Parses "reference", "reference:0". Throws DeviceError naming the devices there are.
   explicit Device(std::string_view text, std::source_location site = std::source_location::current());
   /// The device with this id(). Throws DeviceError unless there is one.
   static Device from_id(std::uint8_t id, std::source_location site = std::source_location::current());
 
   std::uint8_t id() const { return id_; }
+  /// Whether it stopped working (clause D5). What was on it is gone, and everything that needs it throws
+  /// DeviceLostError. Other devices go on.
+  bool is_lost() const;
   /// "reference:0".
   std::string to_string() const;
 
@@ -36,6 +35,7 @@ class LENTO_API Device {
 
  private:
   friend struct RegisteredDevice;
+  explicit Device(std::uint8_t id) : id_(id) {}
 
   std::uint8_t id_;
 };
@@ -46,7 +46,21 @@ LENTO_API Device default_device();
 /// are.
 LENTO_API void set_default_device(Device device, std::source_location site = std::source_location::current());
 
-/// Every device of every registered backend, in registration order.
+/// The default device of the calling thread for the length of a block:
+///
+///     const DeviceScope scope(Device("cuda:1"));
+class LENTO_API DeviceScope {
+ public:
+  explicit DeviceScope(Device device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int outer_;
+};
+
+/// Every device of every registered backend, in registration order; also those that are lost. No device is touched.
 LENTO_API std::vector<Device> devices();
 
 }  // namespace lento

@@ -9,7 +9,19 @@
 
 namespace lento {
 
-enum class ErrorKind : std::uint8_t { shape, dtype, device, value, index, overflow, memory, linalg, backend, file };
+enum class ErrorKind : std::uint8_t {
+  shape,
+  dtype,
+  device,
+  value,
+  index,
+  overflow,
+  memory,
+  linalg,
+  backend,
+  file,
+  device_lost
+};
 
 /// Base of everything Lento throws on purpose.
 class LENTO_API Error : public std::runtime_error {
@@ -69,6 +81,10 @@ class LENTO_API BackendError : public ErrorOf<ErrorKind::backend> {
   using ErrorOf::ErrorOf;
 };
 class LENTO_API FileError : public ErrorOf<ErrorKind::file> {
+ public:
+  using ErrorOf::ErrorOf;
+};
+class LENTO_API DeviceLostError : public ErrorOf<ErrorKind::device_lost> {
  public:
   using ErrorOf::ErrorOf;
 };

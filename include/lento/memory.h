@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -35,8 +36,9 @@ struct LiveTensor {
   Shape shape;
   std::string state;   // "pending", "running", "ready" or "failed"
   std::string source;  // the line that made it, "" when unknown
+  Device device;
 };
-/// Every tensor that a handle of any thread names, in order of id.
-LENTO_API std::vector<LiveTensor> live_tensors();
+/// Every tensor that a handle of any thread names, in order of id; of one device, or of all.
+LENTO_API std::vector<LiveTensor> live_tensors(std::optional<Device> device = std::nullopt);
 
 }  // namespace lento

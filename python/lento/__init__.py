@@ -122,6 +122,7 @@ from ._prefetch import (
     prefetch as prefetch,
 )
 from ._scope import (
+    device as device,
     scope as scope,
 )
 from ._versions import (
@@ -131,6 +132,7 @@ from .errors import (
     AssignmentWarning as AssignmentWarning,
     BackendError as BackendError,
     DeviceError as DeviceError,
+    DeviceLostError as DeviceLostError,
     DTypeError as DTypeError,
     Error as Error,
     FileError as FileError,

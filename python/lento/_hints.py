@@ -81,7 +81,6 @@ _HINTS = {
         "dtype": "use lento.DType, or a name like 'float32'",
         "set_default_dtype": "give dtype=; floats, and lists of them, become lento.float32",
         "get_default_dtype": "it is lento.float32",
-        "device": "use lento.Device, or a name like 'cpu'",
         "cuda": _ONE_DEVICE,
         "mps": _ONE_DEVICE,
         "backends": _ONE_DEVICE,

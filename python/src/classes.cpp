@@ -15,6 +15,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 namespace nb = nanobind;
@@ -169,6 +170,16 @@ void bind_dtype(nb::module_& module) {
       nb::arg("type1"), nb::arg("type2"), "The dtype that operands of these two are converted to.");
 }
 
+/// A DeviceScope whose end a with block says.
+class OpenDeviceScope {
+ public:
+  explicit OpenDeviceScope(Device device) { scope_.emplace(device); }
+  void close() { scope_.reset(); }
+
+ private:
+  std::optional<DeviceScope> scope_;
+};
+
 void bind_device(nb::module_& module) {
   auto bound = nb::class_<Device>(module, "Device", nb::is_final(), "A device, such as Device('reference:0').");
   make_only_by_call(bound.ptr());
@@ -195,6 +206,9 @@ void bind_device(nb::module_& module) {
              }
              return nb::borrow(Py_NotImplemented);
            })
+      .def_prop_ro(
+          "is_lost", &Device::is_lost,
+          "Whether the device stopped working: what was on it is gone, and what needs it raises DeviceLostError.")
       .def("__reduce__", [bound](Device self) { return nb::make_tuple(bound, nb::make_tuple(self.to_string())); });
   device_type = reinterpret_cast<PyTypeObject*>(bound.ptr());
   module.def(
@@ -204,10 +218,13 @@ void bind_device(nb::module_& module) {
         for (const Device device : lento::devices()) list.append(device);
         return list;
       },
-      "All devices there are.");
+      "All devices there are, also those that are lost (``is_lost``). Touches none of them.");
   module.def(
       "default_device", [] { return lento::default_device(); },
-      "The device of tensors that are made without naming one.");
+      "The device of tensors that are made without naming one: that of the innermost ``with lento.device(…)`` of this "
+      "thread,\nor else what ``set_default_device`` was given, or else what the variable LENTO_DEVICE names, or else "
+      "the "
+      "first one.");
   module.def(
       "set_default_device",
       [](const nb::object& device) {
@@ -216,6 +233,14 @@ void bind_device(nb::module_& module) {
       nb::arg("device"),
       "Tensors that any thread makes from now on without naming a device are made there; those that exist stay where "
       "they are.");
+  auto scope = nb::class_<OpenDeviceScope>(module, "_DeviceScope", nb::is_final());
+  scope
+      .def("__init__",
+           [](OpenDeviceScope* self, const nb::object& device) {
+             new (self) OpenDeviceScope(device_or_default(device.ptr(), "device"));
+           })
+      .def("close", &OpenDeviceScope::close);
+  make_only_by_call(scope.ptr());
 }
 
 void bind_generator(nb::module_& module) {

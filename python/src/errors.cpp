@@ -15,7 +15,7 @@
 namespace lento::python {
 namespace {
 
-constexpr int kKindCount = static_cast<int>(ErrorKind::file) + 1;
+constexpr int kKindCount = static_cast<int>(ErrorKind::device_lost) + 1;
 
 PyObject* base_class = nullptr;
 PyObject* sync_warning = nullptr;
@@ -40,6 +40,8 @@ const ClassSpec kClasses[] = {
     {ErrorKind::linalg, "LinAlgError", &PyExc_ValueError, "A matrix has no such decomposition or solution."},
     {ErrorKind::backend, "BackendError", &PyExc_RuntimeError, "A backend failed."},
     {ErrorKind::file, "FileError", &PyExc_OSError, "A file is missing, unreadable or malformed."},
+    {ErrorKind::device_lost, "DeviceLostError", &PyExc_RuntimeError,
+     "A device stopped working; what was on it is gone."},
 };
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -342,11 +343,13 @@ void limit_memory(const nb::object& bytes, const nb::object& device) {
   set_memory_limit(*limit, target);
 }
 
-nb::list list_live_tensors() {
+nb::list list_live_tensors(const nb::object& device) {
+  std::optional<Device> wanted;
+  if (!device.is_none()) wanted = device_or_default(device.ptr(), "live_tensors");
   std::vector<LiveTensor> found;
   {
     const WithoutGil without_gil;  // looks into the tapes of all threads
-    found = live_tensors();
+    found = live_tensors(wanted);
   }
   nb::list list;
   for (const LiveTensor& live : found) {
@@ -356,6 +359,7 @@ nb::list list_live_tensors() {
     entry["dtype"] = nb::steal(from_dtype(live.dtype));
     entry["state"] = live.state;
     entry["source"] = live.source;
+    entry["device"] = nb::steal(checked(from_device(live.device)));
     list.append(entry);
   }
   return list;
@@ -411,9 +415,9 @@ void bind_memory(nb::module_& module) {
       "set_memory_limit", &limit_memory, nb::arg("bytes").none(), nb::arg("device").none() = nb::none(),
       "What would need more than this many bytes raises MemoryError before anything is changed; 0 takes the limit "
       "away.");
-  module.def("live_tensors", &list_live_tensors,
-             "Every tensor that is alive in any thread, oldest first: dicts with id, shape, dtype, state ('pending', "
-             "'running',\n'ready' or 'failed') and source.\n\n"
+  module.def("live_tensors", &list_live_tensors, nb::arg("device").none() = nb::none(),
+             "Every tensor that is alive in any thread, on one device or on all, oldest first: dicts with id, shape, "
+             "dtype, state\n('pending', 'running', 'ready' or 'failed'), source and device.\n\n"
              "    >>> x = lento.ones((3,)) * 2\n"
              "    >>> [entry[\"state\"] for entry in lento.live_tensors() if entry[\"id\"] == x.id]\n"
              "    ['pending']\n");

@@ -28,6 +28,15 @@ testing::Fault to_fault(std::string_view kind) {
   raise(PyExc_ValueError, "no fault is called '%s'", std::string(kind).c_str());
 }
 
+toy::Fault to_toy_fault(std::string_view kind) {
+  if (kind == "none") return toy::Fault::none;
+  if (kind == "allocate") return toy::Fault::allocate;
+  if (kind == "compile") return toy::Fault::compile;
+  if (kind == "launch") return toy::Fault::launch;
+  if (kind == "loss") return toy::Fault::loss;
+  raise(PyExc_ValueError, "no fault is called '%s'", std::string(kind).c_str());
+}
+
 }  // namespace
 
 void bind_testing(nb::module_& module) {
@@ -50,6 +59,17 @@ void bind_testing(nb::module_& module) {
       nb::arg("what"));
   module.def("_toy_delays", &toy::set_delays, nb::arg("seed"));
   module.def("_toy_hold", &toy::hold, nb::arg("held"));
+  module.def(
+      "_toy_fail_at", [](std::string_view fault, int after) { toy::fail_at(to_toy_fault(fault), after); },
+      nb::arg("fault"), nb::arg("after") = 0);
+  module.def("_toy_lose", &toy::lose, nb::arg("device"));
+  module.def(
+      "_toy_replace",
+      [](int device) {
+        const WithoutGil without_gil;
+        toy::replace(device);
+      },
+      nb::arg("device"));
   module.def("_gate_open", &gate::open, nb::arg("count"));
   module.def("_gate_open_forever", &gate::open_forever);
   module.def("_gate_close", &gate::close);

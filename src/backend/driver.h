@@ -97,6 +97,10 @@ struct TileOperand {
 /// when it comes back, and positions by which a kernel picks rows are in range. On a device with queues (queues.h) it
 /// is queued for Queue::compute, in the order of the calls; arguments that are passed are copied; kernels check
 /// positions, and read some row or other where there is none.
+///
+/// A device with queues that stops working (clause D5) first calls lose_device() of base/usable_devices.h. Then nothing
+/// of it touches memory any more, all its fences are reached, and what is asked of it throws DeviceLostError
+/// (require_usable()), except for recording fences and freeing memory. Before its first use it calls forbid_in_child().
 class Driver {
  public:
   virtual ~Driver() = default;

@@ -4,10 +4,16 @@
 #include "base/fail.h"
 #include "base/fork.h"
 #include "base/source.h"
+#include "base/usable_devices.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <ostream>
+#include <utility>
 
 namespace lento {
 
@@ -20,15 +26,65 @@ struct Table {
 
 Table& table() { return Lasting<Table>::get(); }
 
+/// "cpu" is the first one of these.
+std::optional<std::uint8_t> find_device(std::string_view text) {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  const std::string wanted = text.find(':') == std::string_view::npos ? std::string(text) + ":0" : std::string(text);
+  const auto found = std::ranges::find(devices.names, wanted);
+  if (found == devices.names.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(found - devices.names.begin());
+}
+
+std::string device_names() {
+  Table& devices = table();
+  const std::lock_guard lock(devices.mutex);
+  return fmt::format("{}", fmt::join(devices.names, ", "));
+}
+
+constexpr int kNone = -1;
+/// What set_default_device was given; at first what LENTO_DEVICE names.
+std::atomic<int> chosen_device{kNone};
+constinit thread_local int scope_device = kNone;
+
+int device_of_environment() {
+  const char* const name = std::getenv("LENTO_DEVICE");
+  if (name == nullptr || *name == '\0') return 0;
+  if (const std::optional<std::uint8_t> id = find_device(name)) return *id;
+  fail<DeviceError>("LENTO_DEVICE is '{}', which is no device; the devices are: {}", name, device_names());
+}
+
+/// The environment is looked at when somebody wants to know, and again until it names a device: one may be registered
+/// after the library has loaded.
+int first_default_device() {
+  int nobody_chose = kNone;
+  const int found = device_of_environment();
+  return chosen_device.compare_exchange_strong(nobody_chose, found) ? found : nobody_chose;
+}
+
+std::uint8_t default_device_id() {
+  if (scope_device != kNone) return static_cast<std::uint8_t>(scope_device);
+  const int chosen = chosen_device.load(std::memory_order_relaxed);
+  return static_cast<std::uint8_t>(chosen != kNone ? chosen : first_default_device());
+}
+
 }  // namespace
 
-std::atomic<std::uint8_t> detail::default_device_id{0};
+Device::Device() : id_(default_device_id()) {}
 
 Device default_device() { return {}; }
 
+DeviceScope::DeviceScope(Device device) : outer_(std::exchange(scope_device, device.id())) {}
+DeviceScope::~DeviceScope() { scope_device = outer_; }
+
+bool Device::is_lost() const {
+  const FailureRef failure = why_unusable(id_);
+  return failure && failure->kind == ErrorKind::device_lost;
+}
+
 void set_default_device(Device device, std::source_location site) {
   const CallScope scope("set_default_device", site);
-  detail::default_device_id.store(Device::from_id(device.id(), site).id(), std::memory_order_relaxed);
+  chosen_device.store(Device::from_id(device.id(), site).id(), std::memory_order_relaxed);
 }
 
 std::uint8_t add_device(std::string name) {
@@ -44,16 +100,9 @@ std::uint8_t add_device(std::string name) {
 
 Device::Device(std::string_view text, std::source_location site) {
   const CallScope scope("Device", site);
-  Table& devices = table();
-  const std::lock_guard lock(devices.mutex);
-  const std::string wanted = text.find(':') == std::string_view::npos ? std::string(text) + ":0" : std::string(text);
-  for (std::size_t i = 0; i < devices.names.size(); ++i) {
-    if (devices.names[i] == wanted) {
-      id_ = static_cast<std::uint8_t>(i);
-      return;
-    }
-  }
-  fail<DeviceError>("there is no device '{}'; the devices are: {}", text, fmt::join(devices.names, ", "));
+  const std::optional<std::uint8_t> id = find_device(text);
+  if (!id) fail<DeviceError>("there is no device '{}'; the devices are: {}", text, device_names());
+  id_ = *id;
 }
 
 Device Device::from_id(std::uint8_t id, std::source_location site) {

@@ -18,11 +18,7 @@ std::uint8_t add_device(std::string name);
 /// The device of an id that is known to be registered, because it came from a Device or from the table: nothing is
 /// looked up.
 struct RegisteredDevice {
-  static Device of(std::uint8_t id) {
-    Device device;
-    device.id_ = id;
-    return device;
-  }
+  static Device of(std::uint8_t id) { return Device(id); }
 };
 
 }  // namespace lento

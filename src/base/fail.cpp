@@ -45,6 +45,8 @@ void Error::raise(ErrorKind kind, const std::string& message) {
       throw BackendError(message);
     case ErrorKind::file:
       throw FileError(message);
+    case ErrorKind::device_lost:
+      throw DeviceLostError(message);
   }
   throw BackendError(message);
 }

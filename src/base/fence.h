@@ -1,4 +1,5 @@
 // Fence: a point in a queue of a device that works on its own. What was queued before it has ended once it is reached.
+// All fences of a lost device are reached: whoever needs what was queued asks afterwards whether the device is usable.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@ class Fence {
  public:
   virtual ~Fence() = default;
   virtual bool done() const = 0;
-  /// Blocks until it is reached, or the device is lost.
+  /// Blocks until it is reached.
   virtual void wait() const = 0;
   /// Calls the function once: at once when the fence has been reached, else on a thread of the device. Functions of one
   /// queue are called in the order of its fences. The function must not throw, and must not wait for the device.

@@ -88,6 +88,7 @@ enum class ShapeId : std::uint32_t;  // the ir layer's
 /// What a value is, for whoever lists tensors.
 struct ValueKind {
   DType dtype = DType::float32;
+  std::uint8_t device = 0;
   ShapeId shape{};
   Source source;  // the line that made it
 };

@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 #include "executor/closures.h"
 #include "executor/compile_settings.h"
 #include "executor/evaluate.h"
@@ -96,6 +97,7 @@ void eval(const std::vector<Tensor>& tensors, std::source_location site) {
 void step(Device device, StepOptions options, std::source_location site) {
   const CallScope scope("step", site);
   const TimedSection timed(kStepTime);
+  require_usable(device.id());
   wait_for_room(device.id());
   std::vector<PendingClosure> closures = take_closures(device.id());
   const AfterLaunch next = options.wait ? AfterLaunch::wait : AfterLaunch::go_on;
@@ -138,7 +140,7 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
     std::transform(first, first + bytes, plain.begin(), [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
     return from_host(plain.data(), dtype, shape, device);
   }
-  return make_tensor(upload(data, bytes, device.id(), kind_here(dtype, intern_shape(shape))), device.id());
+  return make_tensor(upload(data, bytes, kind_here(dtype, device.id(), intern_shape(shape))));
 }
 
 Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
@@ -208,13 +210,15 @@ void tell_of_move(const Tensor& from, const Tensor& to) {
 Tensor to_device(const Tensor& x, Device device, std::source_location site) {
   const CallScope scope("to_device", site);
   if (x.device() == device) return x;
+  require_usable(x.device().id());
+  require_usable(device.id());
   TensorState& state = state_of(x);
   tell_watchers([&](Watcher& watcher) { watcher.reading(state); });
   TensorState* const states[] = {&state};
   (void)evaluate(states);
   const std::size_t bytes = byte_size(Meta{x.dtype(), x.shape()});
-  const ValueKind kind = kind_here(state.dtype, state.shape);
-  Tensor moved = make_tensor(copy_to_device(state.value, state.device, device.id(), bytes, kind), device.id());
+  const ValueKind kind = kind_here(state.dtype, device.id(), state.shape);
+  Tensor moved = make_tensor(copy_to_device(state.value, bytes, kind));
   if (current_watcher != nullptr) tell_of_move(x, moved);
   return moved;
 }

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/interrupt.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 #include "executor/closures.h"
 #include "executor/memory_limit.h"
 #include "executor/plan_cache.h"
@@ -76,7 +77,8 @@ void install(TensorState& state, const ValueRef& value) {
 }
 
 ValueRef promise(const Tape& tape, std::uint32_t record, const CompletionRef& completion) {
-  return Value::future(completion, {tape.record(record).dtype, tape.record(record).shape, tape.source(record)});
+  return Value::future(completion,
+                       {tape.record(record).dtype, tape.device, tape.record(record).shape, tape.source(record)});
 }
 
 void handle_moved(TensorState* state, std::uint32_t index) { state->index = index; }
@@ -283,6 +285,7 @@ std::vector<Launched> evaluate(std::span<TensorState* const> states, AfterLaunch
   for (TensorState* first : states) {
     Tape* tape = first->tape.load(std::memory_order_acquire);
     if (tape == nullptr) continue;
+    require_usable(tape->device);
     wait_for_room(tape->device);
     // All that are pending in the same tape go together. One may become ready while we wait for the lock.
     CompletionRef run = are_all(*tape, states)
@@ -342,7 +345,7 @@ const void* read_value(TensorState& state) {
     if (waits_for_started) note_wait(WaitKind::value, current_call.source, timed.so_far());
   }
   if (state.value->failure) state.value->failure->raise();
-  return host_view(*state.value, state.device);
+  return host_view(*state.value);
 }
 
 }  // namespace lento

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 #include "base/user_metrics.h"
 #include "executor/evaluate.h"
 #include "executor/plan_cache.h"
@@ -97,34 +98,39 @@ void set_memory_limit(std::int64_t bytes, Device device, std::source_location si
   memory_account(device.id()).limit.store(static_cast<std::size_t>(bytes));
 }
 
-std::vector<LiveTensor> live_tensors() {
+std::vector<LiveTensor> live_tensors(std::optional<Device> wanted) {
   struct Found {
     DType dtype;
     ShapeId shape;
     const char* state;
     Source source;
+    Device device;
   };
   std::map<std::uint64_t, Found> found;
   // Tapes before values: what leaves a tape in the meantime is found there.
-  for (const Device device : devices()) {
+  for (const Device device : wanted ? std::vector{*wanted} : devices()) {
+    const char* const waits = is_usable(device.id()) ? "pending" : "failed";
     for (Tape* tape : all_tapes(device.id())) {
       const TapeGuard guard(*tape);
       for (std::uint32_t i = 0; i < tape->size(); ++i) {
         const TensorState* state = tape->handle(i);
-        if (state != nullptr) found[state->id] = {state->dtype, state->shape, "pending", tape->source(i)};
+        if (state != nullptr)
+          found.insert_or_assign(state->id, Found{state->dtype, state->shape, waits, tape->source(i), device});
       }
     }
   }
   for (const ValueRef& value : every_value()) {
     const std::uint64_t id = value->tensor_id.load(std::memory_order_relaxed);
-    if (id == 0) continue;
-    const char* state = !value->settled() ? "running" : value->failure ? "failed" : "ready";
-    found[id] = {value->kind.dtype, value->kind.shape, state, value->kind.source};
+    const Device device = RegisteredDevice::of(value->kind.device);
+    if (id == 0 || (wanted && device != *wanted)) continue;
+    const bool failed = value->settled() && (value->failure || !is_usable(device.id()));
+    const char* state = !value->settled() ? "running" : failed ? "failed" : "ready";
+    found.insert_or_assign(id, Found{value->kind.dtype, value->kind.shape, state, value->kind.source, device});
   }
   // Lines are turned into text without any lock: a front end's resolver may need locks of its own.
   std::vector<LiveTensor> list;
   for (const auto& [id, tensor] : found) {
-    list.push_back({id, tensor.dtype, shape_of(tensor.shape), tensor.state, to_string(tensor.source)});
+    list.push_back({id, tensor.dtype, shape_of(tensor.shape), tensor.state, to_string(tensor.source), tensor.device});
   }
   return list;
 }

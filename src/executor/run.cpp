@@ -3,6 +3,7 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 
 #include <algorithm>
 #include <chrono>
@@ -58,6 +59,9 @@ FenceRef Run::settle() noexcept {
     issued->settle({inputs, {}, scalars, outputs, *sources});
   } catch (const std::bad_alloc&) {
     for (const ValueRef& output : outputs) output->failure = Failure::make(ErrorKind::memory, "out of memory", {});
+  }
+  if (const FailureRef failure = why_unusable(device)) {
+    for (const ValueRef& output : outputs) output->failure = failure;
   }
   return {};
 }

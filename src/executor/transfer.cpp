@@ -5,6 +5,7 @@
 #include "base/counters.h"
 #include "base/fork.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 #include "executor/work.h"
 #include "executor/workers.h"
 
@@ -39,12 +40,14 @@ class ReachedFence final : public Fence {
 
 /// Through the memory of the host: from it, to it, or both.
 struct Transfer final : Work {
-  Transfer(DeviceQueues* of_source, std::uint8_t to) : Work(to), from(of_source) {}
+  Transfer(DeviceQueues* of_source, const Value& source, std::uint8_t to)
+      : Work(to), from(of_source), source_device(source.kind.device) {}
 
   DeviceQueues* const from;  // null: the source lies in the host's memory
-  BufferRef target;          // what the value will have
-  BufferRef staging;         // between two devices that have queues
-  bool arrives = false;      // what is under way is the last part
+  const std::uint8_t source_device;
+  BufferRef target;      // what the value will have
+  BufferRef staging;     // between two devices that have queues
+  bool arrives = false;  // what is under way is the last part
 
   bool counts() const override { return false; }
   bool is_issued() const override { return arrives && queues_of(device) != nullptr; }
@@ -57,25 +60,40 @@ struct Transfer final : Work {
     } catch (const std::exception& error) {
       poison(*this, ErrorKind::memory, error.what());
     }
-    return {};
+    return finish();
   }
 
   FenceRef settle() noexcept override {
     const Value& source = *inputs[0];
     outputs[0]->failure = source.failure;
-    if (arrives || source.failure) {
+    if (!outputs[0]->failure) outputs[0]->failure = loss_on_the_way();
+    if (arrives || outputs[0]->failure) {
       if (!is_issued()) outputs[0]->buffer = std::move(target);
-      return {};
+      return finish();
     }
     try {
       return deliver(*staging);
     } catch (const std::exception& error) {
       poison(*this, ErrorKind::memory, error.what());
-      return {};
+      return finish();
     }
   }
 
  private:
+  /// What was on its way from or to a device that was lost meanwhile may not have arrived.
+  FailureRef loss_on_the_way() const {
+    FailureRef loss = from == nullptr ? FailureRef{} : why_unusable(source_device);
+    return loss ? loss : why_unusable(device);
+  }
+
+  /// Lets go of memory before anybody hears that the copy has ended.
+  FenceRef finish() {
+    if (FailureRef loss = loss_on_the_way()) outputs[0]->failure = std::move(loss);
+    target.reset();
+    staging.reset();
+    return {};
+  }
+
   FenceRef hand_over() {
     const Value& source = *inputs[0];
     if (!source.buffer) {  // it has failed; why is known when it is settled
@@ -94,20 +112,21 @@ struct Transfer final : Work {
   /// From the host's memory to the target.
   FenceRef deliver(const Buffer& host) {
     arrives = true;
-    outputs[0]->buffer = target;
     DeviceQueues* const queues = queues_of(device);
     if (queues == nullptr) {
       backend_of(device).copy_from_host(*target, host.data(), host.size());
+      outputs[0]->buffer = std::move(target);
       return {};
     }
     queues->upload(target->data(), host.data(), host.size());
+    outputs[0]->buffer = std::move(target);
     return queues->record(Queue::upload);
   }
 };
 
-ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::uint8_t to, std::size_t bytes,
-                  const ValueKind& kind) {
-  auto copy = std::make_unique<Transfer>(from, to);
+ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::size_t bytes, const ValueKind& kind) {
+  const std::uint8_t to = kind.device;
+  auto copy = std::make_unique<Transfer>(from, *source, to);
   copy->target = backend_of(to).allocate(bytes, to);
   copy->inputs.push_back(source);
   ValueRef there = Value::future(copy->completion, kind);
@@ -129,28 +148,32 @@ struct Views {
 
 }  // namespace
 
-ValueRef copy_to_device(const ValueRef& source, std::uint8_t from, std::uint8_t to, std::size_t bytes,
-                        const ValueKind& kind) {
-  if (queues_of(from) != nullptr) count(queues_of(to) != nullptr ? kMoves : kDownloads);
-  if (queues_of(from) == nullptr) count(kUploads);
-  return transfer(source, queues_of(from), to, bytes, kind);
+ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueKind& kind) {
+  require_usable(source->kind.device);
+  require_usable(kind.device);
+  DeviceQueues* const from = queues_of(source->kind.device);
+  count(from == nullptr ? kUploads : queues_of(kind.device) == nullptr ? kDownloads : kMoves);
+  return transfer(source, from, bytes, kind);
 }
 
-ValueRef upload(const void* data, std::size_t bytes, std::uint8_t device, const ValueKind& kind) {
+ValueRef upload(const void* data, std::size_t bytes, const ValueKind& kind) {
   const TimedSection timed(kUploadTime);
+  require_usable(kind.device);
   count(kUploads);
-  DeviceQueues* const queues = queues_of(device);
+  DeviceQueues* const queues = queues_of(kind.device);
   if (queues == nullptr) {
-    BufferRef buffer = backend_of(device).allocate(bytes, device);
-    backend_of(device).copy_from_host(*buffer, data, bytes);
+    BufferRef buffer = backend_of(kind.device).allocate(bytes, kind.device);
+    backend_of(kind.device).copy_from_host(*buffer, data, bytes);
     return Value::ready(std::move(buffer), kind);
   }
   BufferRef host = queues->host_memory(bytes);
   if (bytes != 0) std::memcpy(host->data(), data, bytes);
-  return transfer(Value::ready(std::move(host)), nullptr, device, bytes, kind);
+  return transfer(Value::ready(std::move(host), kind), nullptr, bytes, kind);
 }
 
-const void* host_view(Value& value, std::uint8_t device) {
+const void* host_view(Value& value) {
+  const std::uint8_t device = value.kind.device;
+  require_usable(device);
   DeviceQueues* const queues = queues_of(device);
   if (queues == nullptr) return backend_of(device).host_pointer(*value.buffer);
   Views& views = Lasting<Views>::get();
@@ -164,8 +187,12 @@ const void* host_view(Value& value, std::uint8_t device) {
   queues->download(host->data(), value.buffer->data(), value.buffer->size());
   // Who waits may be interrupted; the memory stays until the copy has ended.
   const CompletionRef copied = Completion::make();
-  queues->record(Queue::download)->then([copied, host, source = value.buffer] { copied->finish(); });
+  queues->record(Queue::download)->then([copied, host, source = value.buffer]() mutable {
+    source.reset();  // whoever is woken may be the last to hold it
+    copied->finish();
+  });
   copied->wait();
+  require_usable(device);
   const std::lock_guard lock(views.mutex);
   if (!value.on_host) value.on_host = std::move(host);
   return value.on_host->data();

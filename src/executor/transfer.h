@@ -8,14 +8,14 @@
 namespace lento {
 
 /// Starts a copy of a value to another device, behind whatever makes it. The value there.
-ValueRef copy_to_device(const ValueRef& source, std::uint8_t from, std::uint8_t to, std::size_t bytes,
-                        const ValueKind& kind);
+/// `kind` is what it is there.
+ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueKind& kind);
 
-/// The host's data as a value on the device. The data has been read when this comes back. Throws MemoryError.
-ValueRef upload(const void* data, std::size_t bytes, std::uint8_t device, const ValueKind& kind);
+/// The host's data as a value on a device. The data has been read when this comes back. Throws MemoryError.
+ValueRef upload(const void* data, std::size_t bytes, const ValueKind& kind);
 
 /// Where the host can read a settled value, for as long as the value lives. Of a device with memory of its own it is a
 /// copy, which is made once.
-const void* host_view(Value& value, std::uint8_t device);
+const void* host_view(Value& value);
 
 }  // namespace lento

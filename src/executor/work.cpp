@@ -5,6 +5,7 @@
 #include "base/devices.h"
 #include "base/fork.h"
 #include "base/timings.h"
+#include "base/usable_devices.h"
 #include "executor/syncs.h"
 #include "executor/workers.h"
 
@@ -31,6 +32,7 @@ struct DeviceWork {
   std::size_t count = 0;
   std::size_t planned_bytes = 0;
   std::deque<FailureRef> unreported;  // oldest first
+  FailureRef reported_loss;           // of the device, which is told once for all that it poisoned
 
   void add(Work& work) {
     const std::lock_guard lock(mutex);
@@ -89,7 +91,8 @@ void listen(const std::vector<ValueRef>& inputs, Stage stage, CompletionListener
 }  // namespace
 
 void poison(Work& work, ErrorKind kind, const std::string& message) {
-  const FailureRef failure = Failure::make(kind, message, {});
+  FailureRef failure = why_unusable(work.device);
+  if (!failure) failure = Failure::make(kind, message, {});
   for (const ValueRef& output : work.outputs) {
     output->buffer.reset();
     output->failure = failure;
@@ -131,6 +134,7 @@ void Work::report_failure() {
   FailureRef failure = own_failure(*this);
   if (!failure) return;
   completion->failure = failure;
+  if (failure->kind == ErrorKind::device_lost) return;  // take_failure() finds it
   DeviceWork& all = work_on(device);
   const std::lock_guard lock(all.mutex);
   // A program that never asks must not collect them for ever.
@@ -151,7 +155,6 @@ void Work::end() {
 }
 
 void start_when_ready(std::unique_ptr<Work> work) noexcept {
-  work->queued = true;
   work_on(work->device).add(*work);
   listen(work->inputs, Stage::issued, *work, work->waits_for_);
   // From here on a producer may start the work, and end it, at any moment.
@@ -159,17 +162,10 @@ void start_when_ready(std::unique_ptr<Work> work) noexcept {
 }
 
 bool start_here(Work& work) noexcept {
-  const bool may_go_on = backend_of(work.device).queues(work.device) != nullptr;
-  if (may_go_on) {
-    work.queued = true;
-    work_on(work.device).add(work);
-  }
   if (FenceRef fence = work.start()) {
+    // Here and not earlier: what is done when start() comes back never stands among the work under way.
+    work_on(work.device).add(work);
     work.follow(std::move(fence));
-    return false;
-  }
-  if (may_go_on) {
-    work.end();
     return false;
   }
   work.report_failure();
@@ -185,6 +181,7 @@ FailureRef wait_for_work(std::uint8_t device, const CompletionRef& completion) {
     DeviceWork& all = work_on(device);
     const std::lock_guard lock(all.mutex);
     std::erase(all.unreported, completion->failure);
+    if (completion->failure->kind == ErrorKind::device_lost) all.reported_loss = completion->failure;
   }
   return completion->failure;
 }
@@ -214,7 +211,9 @@ void let_devices_end() {
 
 FailureRef take_failure(std::uint8_t device) {
   DeviceWork& all = work_on(device);
+  FailureRef loss = why_unusable(device);
   const std::lock_guard lock(all.mutex);
+  if (loss && loss->kind == ErrorKind::device_lost && all.reported_loss != loss) return all.reported_loss = loss;
   if (all.unreported.empty()) return {};
   FailureRef oldest = std::move(all.unreported.front());
   all.unreported.pop_front();

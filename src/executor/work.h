@@ -24,7 +24,6 @@ struct Work : CompletionListener {
   std::vector<ValueRef> inputs;   // released when the work has ended
   std::vector<ValueRef> outputs;  // futures on `completion`
   CompletionRef completion = Completion::make();
-  bool queued = false;  // it stands among the work under way
   // Neighbours among the work under way on its device; guarded by that list's lock.
   Work* previous = nullptr;
   Work* next = nullptr;
@@ -72,7 +71,7 @@ void start_when_ready(std::unique_ptr<Work> work) noexcept;
 /// and with it lets go of the inputs. False when a device has taken it over: then it owns itself.
 bool start_here(Work& work) noexcept;
 
-/// Sets this failure for all outputs.
+/// Sets a failure for all outputs: this one, or that the device can no longer be used.
 void poison(Work& work, ErrorKind kind, const std::string& message);
 
 /// Blocks until all work launched before has ended.

@@ -5,6 +5,7 @@
 #include "base/devices.h"
 #include "base/fail.h"
 #include "base/interrupt.h"
+#include "base/usable_devices.h"
 #include "ir/op_counters.h"
 #include "ir/op_number.h"
 #include "tensor/append.h"
@@ -42,7 +43,7 @@ Source current_source() {
 /// A value that is poisoned from the start because an operand is.
 Tensor make_failed(const Meta& meta, std::uint8_t device, const FailureRef& failure) {
   TensorState* state = make_state(meta.dtype, intern_shape(meta.shape), device);
-  give_value(*state, Value::failed(failure, {state->dtype, state->shape, current_source()}));
+  give_value(*state, Value::failed(failure, {state->dtype, device, state->shape, current_source()}));
   return Tensor::adopt(state);
 }
 
@@ -56,7 +57,7 @@ std::uint8_t common_device(std::span<const RecordOperand> operands) {
                         RegisteredDevice::of(operand.state().device).to_string());
     }
   }
-  return first == nullptr ? std::uint8_t{0} : first->device;
+  return first == nullptr ? Device().id() : first->device;
 }
 
 OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
@@ -67,6 +68,7 @@ OperandRef operand_ref(Tape& tape, const RecordOperand& operand) {
 /// Appends the op's record and op::result records for its further results; all get handles.
 void append_records(std::uint8_t device, Op op, std::span<const Meta> metas, std::span<const RecordOperand> operands,
                     AttrsId attrs, std::span<Tensor> results) {
+  require_usable(device);
   // Before anything is written to the tape: a shape that no tensor can have is refused here, for every op.
   std::array<ShapeId, 4> few_shapes{};
   std::vector<ShapeId> many_shapes(metas.size() > few_shapes.size() ? metas.size() : 0);

@@ -2,6 +2,7 @@
 // of equal dtypes and shapes on one device goes straight to the tape.
 #include "base/called.h"
 #include "base/fail.h"
+#include "base/usable_devices.h"
 #include "ir/attrs_cast.gen.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
@@ -29,7 +30,7 @@ Source source_of(const void* unit, std::uint32_t position) {
 /// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.
 bool usable(const Tape& tape, const TensorState& state) {
   const Tape* home = state.tape.load(std::memory_order_acquire);
-  return home == &tape || (home == nullptr && !known_failed(*state.value));
+  return is_usable(tape.device) && (home == &tape || (home == nullptr && !known_failed(*state.value)));
 }
 
 /// Holds the lock of the calling thread's own tape.

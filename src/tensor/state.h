@@ -42,9 +42,9 @@ inline void give_value(TensorState& state, ValueRef value) {
 }
 
 /// A tensor that has this value, which may still be computed.
-Tensor make_tensor(ValueRef value, std::uint8_t device);
+Tensor make_tensor(ValueRef value);
 /// What a value is that the current call makes.
-ValueKind kind_here(DType dtype, ShapeId shape);
+ValueKind kind_here(DType dtype, std::uint8_t device, ShapeId shape);
 /// A ready tensor on this buffer.
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
 

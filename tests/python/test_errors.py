@@ -177,6 +177,7 @@ def test_errors_are_pythons_and_lentos() -> None:
         "LinAlgError": ValueError,
         "BackendError": RuntimeError,
         "FileError": OSError,
+        "DeviceLostError": RuntimeError,
     }.items():
         kind = getattr(lento.errors, name)
         assert issubclass(kind, builtin)

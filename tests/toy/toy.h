@@ -18,12 +18,24 @@ class Toy : public ::testing::Test {
   void TearDown() override {
     toy::hold(false);
     toy::set_delays(0);
-    try {
-      wait();
-    } catch (const Error&) {  // a failure that the test provoked
-    }
+    toy::fail_at(toy::Fault::none);
+    forget_failures();
     toy::set_support(toy::Support::all);
+    for (const int index : {0, 1}) {
+      if (device(index).is_lost()) toy::replace(index);
+    }
     cache::clear();
+  }
+
+  /// Waits for everything, until no failure that the test provoked is left to be told.
+  static void forget_failures() {
+    while (true) {
+      try {
+        return wait();
+      } catch (const Error&) {
+        continue;
+      }
+    }
   }
 
   static Device device(int index = 0) { return Device(index == 0 ? "toy:0" : "toy:1"); }

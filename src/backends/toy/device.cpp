@@ -8,8 +8,8 @@
 #include "backends/toy/queue.h"
 #include "backends/toy/toy.h"
 #include "base/fail.h"
-#include "base/fork.h"
 #include "base/memory.h"
+#include "base/usable_devices.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +25,6 @@ namespace lento::toy {
 
 namespace {
 
-constexpr int kDevices = 2;
 std::atomic<Support> supported{Support::all};
 
 bool is_known(Op op, DType, DType) {
@@ -68,6 +68,8 @@ class ToyDevice final : public Driver, public DeviceQueues {
 
   BufferRef allocate(std::size_t bytes) override { return allocate(bytes, true); }
   BufferRef allocate(std::size_t bytes, bool for_compute) {
+    require_usable(id_);
+    if (fails_here(Fault::allocate)) fail<MemoryError>("a test forbids {} bytes", bytes);
     MemoryAccount& account = memory_account(id_);
     account.charge(bytes);
     void* const address = memory_.allocate(bytes, for_compute);
@@ -93,9 +95,11 @@ class ToyDevice final : public Driver, public DeviceQueues {
   FenceRef record(Queue queue) override { return queues_[static_cast<std::size_t>(queue)].record(); }
   void wait(Queue queue, const FenceRef& fence) override { queues_[static_cast<std::size_t>(queue)].wait(fence); }
   void upload(void* to, const void* from_host, std::size_t bytes) override {
+    require_usable(id_);
     queues_[1].push([this, to, from_host, bytes] { std::memcpy(memory_.own(to), from_host, bytes); });
   }
   void download(void* to_host, const void* from, std::size_t bytes) override {
+    require_usable(id_);
     queues_[2].push([this, to_host, from, bytes] { std::memcpy(to_host, memory_.own(from), bytes); });
   }
   BufferRef host_memory(std::size_t bytes) override {
@@ -104,20 +108,26 @@ class ToyDevice final : public Driver, public DeviceQueues {
     return Buffer::wrap(data, bytes, id_, [](void* at, std::size_t, void*) { std::free(at); }, nullptr);
   }
 
-  void compute(std::function<void()> work) { queues_[0].push(std::move(work)); }
+  void compute(std::function<void()> work) {
+    require_usable(id_);
+    if (fails_here(Fault::launch)) fail<BackendError>("a test forbids a launch");
+    queues_[0].push(std::move(work));
+  }
   std::byte* own(const void* address) const { return memory_.own(address); }
 
  private:
-  /// What still reads it later reads nonsense, and the tests see it.
+  /// What still reads it later reads nonsense, and the tests see it. The memory of a lost device goes with it.
   void release(void* data, std::size_t size) {
     memory_account(id_).credit(size);
-    compute([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
+    if (!is_usable(id_)) return;
+    queues_[0].push([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
     memory_.free(data, size, record(Queue::compute));
   }
 
   const std::uint8_t id_;
   Memory memory_;
-  std::array<WorkQueue, kQueues> queues_{WorkQueue(1U + id_), WorkQueue(101U + id_), WorkQueue(201U + id_)};
+  std::array<WorkQueue, kQueues> queues_{WorkQueue(id_, 1U + id_), WorkQueue(id_, 101U + id_),
+                                         WorkQueue(id_, 201U + id_)};
 };
 
 /// A call, by the reference backend's loop.
@@ -176,6 +186,8 @@ class ToyCall final : public PreparedCall {
 };
 
 PreparedSchedule ToyDevice::prepare(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
+  require_usable(id_);
+  if (fails_here(Fault::compile)) fail<BackendError>("a test forbids a compile");
   PreparedSchedule prepared;
   for (const Kernel& kernel : schedule.kernels) prepared.kernels.push_back(std::make_shared<ToyKernel>(kernel));
   prepared.compiled = schedule.kernels.size();
@@ -191,13 +203,12 @@ PreparedSchedule ToyDevice::prepare(const Graph& graph, const Schedule& schedule
 
 void ToyDevice::launch(const KernelLaunch& launch) {
   const std::size_t operands = launch.kernel->operands.size();
-  struct Arguments {
+  struct {
     std::vector<std::int64_t> sizes, strides;
     std::vector<void*> addresses;
     std::vector<std::byte> numbers;
     std::vector<PickedRows> picked;
-  };
-  Arguments copied;
+  } copied;
   copied.sizes.assign(launch.sizes.begin(), launch.sizes.end());
   copied.strides.assign(launch.arguments.strides, launch.arguments.strides + operands * launch.kernel->dims);
   copied.addresses.assign(launch.arguments.addresses, launch.arguments.addresses + operands);
@@ -225,35 +236,25 @@ void ToyDevice::launch(const KernelLaunch& launch) {
 class ToyBackend final : public Backend {
  public:
   std::string_view name() const override { return "toy"; }
-  int device_count() const override { return kDevices; }
+  int device_count() const override { return 2; }
   BufferRef allocate(std::size_t bytes, std::uint8_t device) override { return of(device).allocate(bytes, false); }
   DeviceQueues* queues(std::uint8_t device) override { return &of(device); }
   Driver* driver(std::uint8_t device) override { return &of(device); }
 
  private:
-  static std::uint8_t first() {
-    static const std::uint8_t id = Device("toy:0").id();
-    return id;
-  }
-
   /// Made at its first use, and kept as long as the process: its threads and fences are.
   static ToyDevice& of(std::uint8_t device) {
-    static std::array<std::atomic<ToyDevice*>, kDevices> made{};
-    static std::atomic<bool> forked{false};
-    static std::mutex making;
-    std::atomic<ToyDevice*>& one = made[static_cast<std::size_t>(device - first())];
-    if (forked)
-      fail<DeviceError>("{} was in use when the process forked: the child cannot use it",
-                        RegisteredDevice::of(device).to_string());
-    if (ToyDevice* const there = one.load(std::memory_order_acquire)) return *there;
-    const std::lock_guard lock(making);
-    if (one.load(std::memory_order_relaxed) == nullptr) {
-      call_in_child([] { forked = true; });
-      one.store(std::make_unique<ToyDevice>(device).release(), std::memory_order_release);
-    }
-    return *one.load(std::memory_order_relaxed);
+    static std::array<std::once_flag, kMaxDevices> once;
+    static std::array<ToyDevice*, kMaxDevices> made{};
+    std::call_once(once[device], [device] {
+      forbid_in_child(device);
+      made[device] = std::make_unique<ToyDevice>(device).release();
+    });
+    return *made[device];
   }
 };
+
+std::uint8_t id_of(int device) { return Device("toy:" + std::to_string(device)).id(); }
 
 }  // namespace
 
@@ -262,5 +263,13 @@ void register_toy() {
 }
 
 void set_support(Support support) { supported = support; }
+
+void lose(int device) { lose_and_wake(id_of(device)); }
+
+void replace(int device) {
+  DeviceQueues& queues = *backend_of(id_of(device)).queues(id_of(device));
+  for (const Queue queue : {Queue::compute, Queue::upload, Queue::download}) queues.record(queue)->wait();
+  replace_lost_device(id_of(device));
+}
 
 }  // namespace lento::toy

@@ -1,6 +1,6 @@
 #include "backends/toy/queue.h"
 
-#include "backends/toy/toy.h"
+#include "base/usable_devices.h"
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,9 @@ namespace lento::toy {
 namespace {
 
 std::atomic<std::uint64_t> delay_seed{0};
-std::atomic<bool> held{false};
+std::atomic<std::uint32_t> gate{0};  // odd: held; it changes whenever somebody should look again
+std::atomic<Fault> fault_at{Fault::none};
+std::atomic<int> until_fault{0};
 
 /// Numbers that look random (splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
@@ -26,8 +28,21 @@ std::uint64_t mixed(std::uint64_t x) {
 void set_delays(std::uint64_t seed) { delay_seed = seed; }
 
 void hold(bool now) {
-  held = now;
-  held.notify_all();
+  gate = (gate + 2) / 2 * 2 + (now ? 1 : 0);
+  gate.notify_all();
+}
+
+void fail_at(Fault fault, int after) {
+  until_fault = after;
+  fault_at = fault;
+}
+
+bool fails_here(Fault fault) { return fault_at == fault && until_fault.fetch_sub(1) == 0; }
+
+void lose_and_wake(std::uint8_t device) {
+  lose_device(device, "a test stopped it");
+  gate += 2;
+  gate.notify_all();
 }
 
 bool ToyFence::done() const {
@@ -64,16 +79,16 @@ void ToyFence::reach() {
   told_ = true;
 }
 
-void WorkQueue::push(std::function<void()> work) {
+void WorkQueue::push(std::function<void()> work, bool always) {
   const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
+  work_.push_back({std::move(work), always});
   if (!std::exchange(started_, true)) std::thread([this] { this->work(); }).detach();
   arrived_.notify_one();
 }
 
 std::shared_ptr<ToyFence> WorkQueue::record() {
   auto fence = std::make_shared<ToyFence>(*this);
-  push([fence] { fence->reach(); });
+  push([fence] { fence->reach(); }, true);
   return fence;
 }
 
@@ -88,15 +103,16 @@ void WorkQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     arrived_.wait(lock, [this] { return !work_.empty(); });
-    const std::function<void()> next = std::move(work_.front());
+    const Item next = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
-    held.wait(true);
+    for (std::uint32_t seen = gate; seen % 2 != 0 && is_usable(device_); seen = gate) gate.wait(seen);
+    if (fails_here(Fault::loss)) lose_and_wake(device_);
     if (const std::uint64_t seed = delay_seed; seed != 0) {
       const std::uint64_t drawn = mixed(seed + ++turn * 0x9e3779b97f4a7c15ULL);
       if (drawn % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(drawn / 4 % 200));
     }
-    next();
+    if (next.always || is_usable(device_)) next.work();
     lock.lock();
   }
 }

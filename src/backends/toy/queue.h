@@ -1,6 +1,7 @@
 // A queue of a toy device: a thread that does one thing after the other.
 #pragma once
 
+#include "backends/toy/toy.h"
 #include "base/fence.h"
 
 #include <condition_variable>
@@ -14,6 +15,10 @@
 namespace lento::toy {
 
 class WorkQueue;
+
+/// Whether what is about to happen is to fail.
+bool fails_here(Fault fault);
+void lose_and_wake(std::uint8_t device);
 
 class ToyFence final : public Fence {
  public:
@@ -37,19 +42,26 @@ class ToyFence final : public Fence {
 /// Lives as long as the process.
 class WorkQueue {
  public:
-  explicit WorkQueue(std::uint64_t number) : number_(number) {}
-  void push(std::function<void()> work);
+  WorkQueue(std::uint8_t device, std::uint64_t number) : device_(device), number_(number) {}
+  /// `always`: also when the device is lost.
+  void push(std::function<void()> work, bool always = false);
   std::shared_ptr<ToyFence> record();
   /// What is pushed from now on waits for the fence.
   void wait(const FenceRef& fence);
 
  private:
+  struct Item {
+    std::function<void()> work;
+    bool always;
+  };
+
   void work();
 
+  const std::uint8_t device_;
   const std::uint64_t number_;
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<std::function<void()>> work_;
+  std::deque<Item> work_;
   bool started_ = false;
 };
 
