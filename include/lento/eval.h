@@ -79,6 +79,12 @@ enum class SyncMode : std::uint8_t {
   error,  // throws instead
 };
 
+/// What becomes of ops that a device has no code for (clause D6).
+enum class FallbackMode : std::uint8_t {
+  allow,  // they run on the CPU device, with copies around them
+  error,  // what would run them throws BackendError
+};
+
 /// Which code of kernels runs on the CPU.
 enum class CodeTier : std::uint8_t {
   automatic,  // what is compiled at once, and in its place, when a kernel runs often, what is compiled with more care
@@ -95,6 +101,7 @@ struct Options {
   /// Whether SyncMode::warn also tells of reads that evaluate nothing but wait for work that was started. Whether one
   /// waits depends on how fast the work was, so SyncMode::error leaves them alone.
   bool sync_wait = false;
+  FallbackMode fallback = FallbackMode::allow;
   /// Whether compiled code is kept on disk and found there (clause E11). Nothing means what LENTO_DISK_CACHE says.
   std::optional<bool> disk_cache;
   /// To find what makes a result wrong, take something away: ops that run together, a tier of code, code of our own for

@@ -247,6 +247,7 @@ def set_options(
     sync_wait: builtins.bool | None = None,
     max_pending_nodes: int | None = None,
     max_inflight_steps: int | None = None,
+    fallback: str | None = None,
     disk_cache: builtins.bool | None = None,
     fusion: builtins.bool | None = None,
     tier: Literal[0, 1, "auto"] | None = None,

@@ -17,6 +17,8 @@ class options:
     was started. Whether one waits depends on how fast the work was, so ``"error"`` leaves them alone.
     ``max_pending_nodes`` (default 100,000): a trace longer than this has its oldest part evaluated.
     ``max_inflight_steps`` (default 16): with more steps than this under way, ``step`` waits.
+    ``fallback`` (default ``"allow"``): ops that a device has no code for run on the CPU device, with copies around
+    them; ``"error"`` makes a step that has some raise, and name them.
     ``disk_cache`` (default ``True`` unless ``LENTO_DISK_CACHE=off``): compiled code is kept on disk and found there.
 
     To find a wrong result, take something away; what was compiled with other settings is kept and found again later:
@@ -40,6 +42,7 @@ class options:
         sync_wait: bool | None = None,
         max_pending_nodes: int | None = None,
         max_inflight_steps: int | None = None,
+        fallback: Literal["allow", "error"] | None = None,
         disk_cache: bool | None = None,
         fusion: bool | None = None,
         tier: Literal[0, 1, "auto"] | None = None,
@@ -50,6 +53,7 @@ class options:
             "sync_wait": sync_wait,
             "max_pending_nodes": max_pending_nodes,
             "max_inflight_steps": max_inflight_steps,
+            "fallback": fallback,
             "disk_cache": disk_cache,
             "fusion": fusion,
             "tier": tier,

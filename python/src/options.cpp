@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,15 +23,18 @@ namespace lento::python {
 namespace {
 
 constexpr std::array<std::string_view, 3> kSyncModes = {"allow", "warn", "error"};  // in the order of SyncMode
+constexpr std::array<std::string_view, 2> kFallbackModes = {"allow", "error"};      // in the order of FallbackMode
 
-SyncMode to_sync_mode(PyObject* object) {
+/// Which of the words it is.
+std::size_t to_word(PyObject* object, std::span<const std::string_view> words, const char* name, const char* listed) {
   const auto word = to_string_view(object);
-  for (std::size_t mode = 0; word && mode < kSyncModes.size(); ++mode) {
-    if (*word == kSyncModes[mode]) return static_cast<SyncMode>(mode);
+  for (std::size_t i = 0; word && i < words.size(); ++i) {
+    if (*word == words[i]) return i;
   }
-  if (!word) raise(PyExc_TypeError, "options(): argument 'sync' must be str, not %s", Py_TYPE(object)->tp_name);
-  raise(PyExc_ValueError, "options(): sync must be 'allow', 'warn' or 'error', not %R", object);
+  if (!word) raise(PyExc_TypeError, "options(): argument '%s' must be str, not %s", name, Py_TYPE(object)->tp_name);
+  raise(PyExc_ValueError, "options(): %s must be %s, not %R", name, listed, object);
 }
+nb::str from_word(std::string_view word) { return nb::str(word.data(), word.size()); }
 
 std::uint32_t to_limit(PyObject* object, const char* name, std::int64_t smallest, std::int64_t largest) {
   const auto value = PyBool_Check(object) ? std::nullopt : to_int(object);
@@ -64,15 +68,14 @@ nb::object from_tier(CodeTier tier) {
 /// Sets what is not None, all of it or nothing, and returns what those options were before. The GIL makes it one
 /// action.
 nb::dict swap_options(const nb::object& sync, const nb::object& sync_wait, const nb::object& max_pending_nodes,
-                      const nb::object& max_inflight_steps, const nb::object& disk_cache, const nb::object& fusion,
-                      const nb::object& tier, const nb::object& force_fallback) {
+                      const nb::object& max_inflight_steps, const nb::object& fallback, const nb::object& disk_cache,
+                      const nb::object& fusion, const nb::object& tier, const nb::object& force_fallback) {
   const Options before = options();
   Options after = before;
   nb::dict old;
   if (!sync.is_none()) {
-    after.sync = to_sync_mode(sync.ptr());
-    const std::string_view word = kSyncModes[static_cast<std::size_t>(before.sync)];
-    old["sync"] = nb::str(word.data(), word.size());
+    after.sync = static_cast<SyncMode>(to_word(sync.ptr(), kSyncModes, "sync", "'allow', 'warn' or 'error'"));
+    old["sync"] = from_word(kSyncModes[static_cast<std::size_t>(before.sync)]);
   }
   if (!sync_wait.is_none()) {
     after.sync_wait = to_switch(sync_wait.ptr(), "sync_wait");
@@ -85,6 +88,11 @@ nb::dict swap_options(const nb::object& sync, const nb::object& sync_wait, const
   if (!max_inflight_steps.is_none()) {
     after.max_inflight_steps = to_limit(max_inflight_steps.ptr(), "max_inflight_steps", 1, (1 << 30) - 1);
     old["max_inflight_steps"] = before.max_inflight_steps;
+  }
+  if (!fallback.is_none()) {
+    after.fallback =
+        static_cast<FallbackMode>(to_word(fallback.ptr(), kFallbackModes, "fallback", "'allow' or 'error'"));
+    old["fallback"] = from_word(kFallbackModes[static_cast<std::size_t>(before.fallback)]);
   }
   if (!disk_cache.is_none()) {
     after.disk_cache = to_switch(disk_cache.ptr(), "disk_cache");
@@ -172,9 +180,9 @@ void bind_options(nb::module_& module) {
   module.def("_force_fallback", [] { return *options().force_fallback; });
   module.def("set_options", &swap_options, nb::kw_only(), nb::arg("sync").none() = nb::none(),
              nb::arg("sync_wait").none() = nb::none(), nb::arg("max_pending_nodes").none() = nb::none(),
-             nb::arg("max_inflight_steps").none() = nb::none(), nb::arg("disk_cache").none() = nb::none(),
-             nb::arg("fusion").none() = nb::none(), nb::arg("tier").none() = nb::none(),
-             nb::arg("force_fallback").none() = nb::none());
+             nb::arg("max_inflight_steps").none() = nb::none(), nb::arg("fallback").none() = nb::none(),
+             nb::arg("disk_cache").none() = nb::none(), nb::arg("fusion").none() = nb::none(),
+             nb::arg("tier").none() = nb::none(), nb::arg("force_fallback").none() = nb::none());
 }
 
 }  // namespace lento::python

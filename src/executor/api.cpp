@@ -13,6 +13,7 @@
 #include "executor/closures.h"
 #include "executor/compile_settings.h"
 #include "executor/evaluate.h"
+#include "executor/fallbacks.h"
 #include "executor/syncs.h"
 #include "executor/transfer.h"
 #include "executor/work.h"
@@ -272,6 +273,7 @@ Options options() {
           .max_inflight_steps = max_inflight_steps(),
           .sync = sync_mode(),
           .sync_wait = warns_of_waits(),
+          .fallback = fallback_mode(),
           .disk_cache = disk_cache().enabled(),
           .fusion = compile_options()->fusion,
           .tier = compile_options()->tier,
@@ -292,6 +294,7 @@ void set_options(const Options& options, std::source_location site) {
   set_max_pending_nodes(options.max_pending_nodes);
   set_max_inflight_steps(options.max_inflight_steps);
   set_sync_mode(options.sync, options.sync_wait);
+  set_fallback_mode(options.fallback);
   set_compile_options(chosen);
 }
 

@@ -7,6 +7,7 @@
 #include "base/timings.h"
 #include "base/usable_devices.h"
 #include "executor/closures.h"
+#include "executor/fallbacks.h"
 #include "executor/memory_limit.h"
 #include "executor/plan_cache.h"
 #include "executor/replay.h"
@@ -128,6 +129,7 @@ std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
 void count_run(const Run& run) {
   count(kEvaluated, run.outputs.size());
   count(kNodes, run.plan->graph.nodes.size());
+  if (!run.plan->program->fallbacks().empty()) note_fallbacks(*run.plan, *run.sources);
 }
 
 /// Which inputs nobody but the tape holds: a run that takes them out of it may write into them.
@@ -171,6 +173,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     verify(extract.graph);
 #endif
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
+    check_fallbacks(*plan, extract.graph.sources);
     check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
     if (saves_graphs()) saved = {extract.graph, plan};
     std::optional<Blocking> blocking;
@@ -206,7 +209,7 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
     const TapeGuard guard(tape);
     Replay* replay = replay_of(tape.device);
     TapeImage* image = tape.size() == 0 || replay == nullptr ? nullptr : replay->find(tape);
-    if (image == nullptr) return {};
+    if (image == nullptr || is_refused(*image->plan)) return {};
     image->plan->used.store(true, std::memory_order_relaxed);
     run = bind_run(tape, *image);
   }

@@ -111,5 +111,118 @@ TEST_F(ToyFailures, E7_AFallbackThatFailsPoisonsItsResult) {
   EXPECT_NE(message_of(bad + 1).find("index 5 is out of range"), std::string::npos) << message_of(bad);
 }
 
+TEST_F(ToyFailures, D6_NeighbouringOpsThatFallBackAreOneDetour) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2, 4});
+  const std::uint64_t downloads = metrics::counter("transfer.d2h");
+  const std::uint64_t uploads = metrics::counter("transfer.h2d");
+  const std::uint64_t sorts = metrics::counter("fallback.sort_values");
+  {
+    const Tensor y = flip(cumulative_sum(sort(x)).reshape({2, 2}), Ints{0}) * 2;
+    step(device());
+    wait();
+    EXPECT_EQ(metrics::counter("transfer.d2h") - downloads, 1);
+    EXPECT_EQ(metrics::counter("transfer.h2d") - uploads, 1);
+    EXPECT_EQ(metrics::counter("fallback.sort_values") - sorts, 1);
+    EXPECT_EQ(y.to_vector<float>(), (Floats{12, 20, 2, 6}));
+  }
+  // What somebody else wants comes back too.
+  const std::uint64_t before = metrics::counter("transfer.h2d");
+  const Tensor sorted = sort(x);
+  const Tensor sums = cumulative_sum(sorted);
+  step(device());
+  EXPECT_EQ(sums.to_vector<float>(), (Floats{1, 3, 6, 10}));
+  EXPECT_EQ(sorted.to_vector<float>(), (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(metrics::counter("transfer.h2d") - before, 2);
+}
+
+TEST_F(ToyFailures, D6_E7_InADetourExactlyWhatDependsOnAFailureIsPoisoned) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  const Tensor bad = take(x, positions({9}, device()), 0);
+  const Tensor worse = sort(bad);
+  const Tensor good = sort(x);
+  const Tensor better = cumulative_sum(good);
+  step(device());
+  EXPECT_NE(message_of(worse).find("index 9"), std::string::npos) << message_of(worse);
+  EXPECT_EQ(message_of(worse), message_of(bad));
+  EXPECT_NE(message_of(bad).find("failures_test.cpp:"), std::string::npos) << message_of(bad);
+  EXPECT_EQ(better.to_vector<float>(), (Floats{1, 3, 6}));
+  EXPECT_EQ(good.to_vector<float>(), (Floats{1, 2, 3}));
+}
+
+TEST_F(ToyFailures, D4_D6_WhatFailedOnTheDeviceIsToldAfterADetour) {
+  toy::set_support(toy::Support::kernels);
+  const Tensor table = on_toy({1, 2, 3});
+  const Tensor picked = take(table, positions({0, 7}, device()), 0);
+  const Tensor sums = cumulative_sum(sort(picked));
+  step(device());
+  EXPECT_NE(message_of(sums).find("index 7"), std::string::npos) << message_of(sums);
+}
+
+TEST_F(ToyFailures, D6_FallbacksCanBeForbidden) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  const Tensor y = cumulative_sum(sort(x * 2));
+  int called = 0;
+  add_step_closure([&called](const std::vector<Tensor>&) { ++called; }, {y}, false, device());
+  for (int i = 0; i < 2; ++i) {
+    const OptionsScope scope([] {
+      Options changed = options();
+      changed.fallback = FallbackMode::error;
+      return changed;
+    }());
+    try {
+      step(device());
+      ADD_FAILURE() << "nothing was raised";
+    } catch (const BackendError& error) {
+      const std::string message = error.what();
+      EXPECT_TRUE(message.starts_with("step: toy:0 has no code for `")) << message;
+      EXPECT_NE(message.find("sort"), std::string::npos) << message;
+      EXPECT_NE(message.find("cumulative_sum"), std::string::npos) << message;
+      EXPECT_NE(message.find("failures_test.cpp:"), std::string::npos) << message;
+    }
+    EXPECT_TRUE(y.is_pending());
+    EXPECT_EQ(called, 0);
+    EXPECT_EQ((x + 1).to_vector<float>(), (Floats{4, 2, 3})) << "what the device can do is done";
+  }
+  step(device());
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 6, 12}));
+}
+
+TEST_F(ToyFailures, D6_AStepThatIsReplayedIsForbiddenToo) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  for (int i = 0; i < 3; ++i) {
+    const Tensor y = sort(x);
+    step(device());
+  }
+  const OptionsScope scope([] {
+    Options changed = options();
+    changed.fallback = FallbackMode::error;
+    return changed;
+  }());
+  const Tensor y = sort(x);
+  EXPECT_THROW(step(device()), BackendError);
+}
+
+TEST_F(ToyFailures, D6_ExplainTellsWhatRanOnTheCpuDevice) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  (void)explain();
+  for (int i = 0; i < 3; ++i) {
+    const Tensor y = sort(x) + 1;
+    step(device());
+  }
+  const std::string text = explain();
+  EXPECT_NE(text.find("Ran `sort` (`sort_values`) at failures_test.cpp:"), std::string::npos) << text;
+  EXPECT_NE(text.find(" on the CPU device, since toy:0 has no code for it, 3 times."), std::string::npos) << text;
+  EXPECT_NE(text.find("Copied 6 times between toy:0 and the host for that."), std::string::npos) << text;
+  EXPECT_EQ(explain().find("CPU device"), std::string::npos) << "told once";
+  wait();
+  EXPECT_NE(metrics::report().find("fallback.sort_values"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lento::test
