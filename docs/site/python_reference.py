@@ -15,8 +15,8 @@ import lento
 # What the catalogue does not hold, by what it is for.
 PARTS: dict[str, list[str]] = {
     "Tensors and dtypes": [
-        "asarray", "from_dlpack", "DType", "Device", "devices", "default_device", "set_default_device",
-        "broadcast_shapes", "can_cast", "promote_types", "result_type", "isdtype", "finfo", "iinfo",
+        "asarray", "from_dlpack", "DType", "Device", "devices", "device", "default_device",
+        "set_default_device", "broadcast_shapes", "can_cast", "promote_types", "result_type", "isdtype", "finfo", "iinfo",
         "get_printoptions", "set_printoptions",
     ],
     "Evaluation": [
