@@ -1,6 +1,7 @@
 // Backend: what a device must offer. Built-in and plug-in backends implement the same interface.
 #pragma once
 
+#include "backend/node_call.h"
 #include "base/buffer.h"
 #include "base/value.h"
 #include "ir/graph.h"
@@ -104,6 +105,8 @@ class Backend {
   virtual bool in_host_memory() const { return false; }
   /// Where the host can read the buffer, once everything that writes it has run.
   virtual const void* host_pointer(const Buffer& buffer);
+  /// Of the reference backend: runs a single op, all in the host's memory. Throws Error.
+  virtual void run_node(const NodeCall& call);
 
   // --- programs ---
 

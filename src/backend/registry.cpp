@@ -32,6 +32,8 @@ const void* Backend::host_pointer(const Buffer&) {
   fail<BackendError>("the memory of {} is read through its queues", name());
 }
 
+void Backend::run_node(const NodeCall&) { fail<BackendError>("{} runs no op alone", name()); }
+
 std::unique_ptr<Program> Backend::own_program(Graph, std::uint8_t) {
   fail<BackendError>("{} has neither drivers nor programs of its own", name());
 }

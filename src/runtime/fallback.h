@@ -56,7 +56,7 @@ class FallbackRegion {
   std::unique_ptr<Program> program_;
 };
 
-/// A single node, with addresses of the device, by the CPU device's loops. Waits; throws Error.
+/// A single node, with addresses of the device, by the loops of the reference device. Waits; throws Error.
 void run_node_on_host(const NodeCall& call, DeviceQueues& queues);
 
 }  // namespace lento

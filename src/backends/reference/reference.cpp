@@ -1,5 +1,6 @@
 // The reference backend: one device whose memory is the host's, every primitive by its plain kernel.
 #include "backend/backend.h"
+#include "backends/reference/dispatch.h"
 #include "backends/reference/interpreter.h"
 
 #include <cstring>
@@ -18,6 +19,7 @@ class ReferenceBackend final : public Backend {
   }
   bool in_host_memory() const override { return true; }
   const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
+  void run_node(const NodeCall& call) override { reference::run_node(call); }
   std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device) override {
     return std::make_unique<Interpreter>(std::move(graph), device);
   }
