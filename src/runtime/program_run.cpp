@@ -14,6 +14,7 @@ namespace lento {
 namespace {
 
 const CounterId kDonation = counter_id("donation");
+const CounterId kOnDevice = counter_id("launch.device");
 
 constexpr std::size_t kNumberBytes = 16;  // KernelArguments::numbers
 constexpr const char* kOutOfMemory = "out of memory";
@@ -189,6 +190,7 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
 }
 
 void ProgramRun::launch(std::uint32_t first) {
+  if (queues_ != nullptr) count(kOnDevice);
   if (kernels_.launches.size() == 1) {
     driver_.launch(kernels_.launches.front());
   } else {
@@ -317,7 +319,9 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
       driver_.copy(call_.results[0], call_.operands[0], byte_size(record));
     }
     LateFailure* const late = queues_ == nullptr ? nullptr : expect_late({node});
-    program_.prepared_.calls[number]->run({call_.operands, call_.numbers, call_.results, call_.inputs, late});
+    const PreparedCall& call = *program_.prepared_.calls[number];
+    if (queues_ != nullptr && !call.waits()) count(kOnDevice);
+    call.run({call_.operands, call_.numbers, call_.results, call_.inputs, late});
   } catch (const Error& error) {
     poison(number, number, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
