@@ -128,6 +128,23 @@ TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
   EXPECT_EQ(later.to_vector<float>(), (Floats{4, 6}));
 }
 
+// Found by random programs: the copy's own work, or the function that told of its end, held the memory a little longer.
+TEST_F(ToyQueues, E9_WhoWaitsForACopyFindsItsMemoryHeldByNobodyElse) {
+  wait();
+  const std::size_t before = memory(device()).live + memory(device(1)).live;
+  for (int i = 0; i < 300; ++i) {
+    Tensor x = on_toy({1, 2, 3});
+    Tensor moved = to_device(x, device(1));
+    wait();
+    x = moved = Tensor();
+    ASSERT_EQ(memory(device()).live + memory(device(1)).live, before) << "after copy " << i;
+    x = on_toy({1, 2, 3});
+    (void)x.to_vector<float>();
+    x = Tensor();
+    ASSERT_EQ(memory(device()).live, before) << "after read " << i;
+  }
+}
+
 TEST_F(ToyQueues, D2_AChildComputesOnTheHostAndIsToldThatTheDeviceIsNot) {
   const Tensor x = on_toy({1, 2});
   Tensor y = x + 1;
