@@ -154,7 +154,7 @@ Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fil
     if (dtype == DType::bool_ && !are_plain_bools(data, bytes)) fail<ValueError>("bools are bytes of 0 and 1");
   };
   if (!in_host_memory(device)) {
-    std::vector<std::byte> content(bytes);
+    std::vector<std::byte> content(std::max<std::size_t>(bytes, 1));  // for nothing too the address is not null
     checked_fill(content.data());
     return from_host(content.data(), dtype, shape, device);
   }
