@@ -151,6 +151,9 @@ bool takes_all(const Tape& tape, const Selection& selection) {
          std::ranges::all_of(selection.outputs, [&](std::uint32_t i) { return tape.handle(i) != nullptr; });
 }
 
+/// Throws when the device cannot be used, as in a process that was forked: it is asked while nothing has been changed.
+void require_usable(std::uint8_t device) { (void)backend_of(device).queues(device); }
+
 /// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
@@ -172,6 +175,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
 #ifndef NDEBUG
     verify(extract.graph);
 #endif
+    require_usable(tape.device);
     PlanPtr plan = plan_cache().find_or_compile(extract.graph, tape.device);
     check_fallbacks(*plan, extract.graph.sources);
     check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
@@ -202,6 +206,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
 CompletionRef replay(Tape& tape, AfterLaunch next) {
   // What has to be looked at more closely takes the longer way.
   if (!owned_by_caller(tape) || saves_graphs() || memory_is_limited(tape.device)) return {};
+  require_usable(tape.device);
   std::optional<Blocking> blocking;
   std::unique_ptr<Run> run;  // outlives no_fork, as above
   const NoForkNow no_fork;

@@ -158,9 +158,17 @@ TEST_F(ToyQueues, D2_AChildComputesOnTheHostAndIsToldThatTheDeviceIsNot) {
   const Tensor x = on_toy({1, 2});
   Tensor y = x + 1;
   step(device());
+  const Tensor pending = x + 1;
   const pid_t child = fork();
   if (child == 0) {
     int wrong = 0;
+    for (const Tensor& again : {pending, x + 1}) {  // plans that are there already
+      try {
+        eval({again});
+        wrong |= 8;
+      } catch (const DeviceError&) {
+      }
+    }
     try {
       (void)y.to_vector<float>();
       wrong |= 1;
