@@ -60,6 +60,21 @@ TEST_F(ToyFailures, D4_WhatComesAfterAFailureStaysInItsBuffers) {
   EXPECT_EQ(sum(table).to_vector<float>(), Floats{128});
 }
 
+// Found by random programs: an op that read a poisoned value told of a failure of its own.
+TEST_F(ToyFailures, E7_WhatReadsAPoisonedValueTellsOfTheFailureThatPoisonedIt) {
+  const Tensor table = on_toy(Floats(8, 1)).reshape({4, 2});
+  for (const bool in_one_step : {true, false}) {
+    const Tensor bad = take(table, positions({9, 0}, device()), 0);
+    if (!in_one_step) step(device());
+    const Tensor worse = take(bad, positions({77}, device()), 0);
+    const Tensor other = take(table, positions({66}, device()), 0);
+    step(device());
+    EXPECT_NE(message_of(worse).find("index 9"), std::string::npos) << message_of(worse);
+    EXPECT_EQ(message_of(worse), message_of(bad));
+    EXPECT_NE(message_of(other).find("index 66"), std::string::npos) << message_of(other);
+  }
+}
+
 TEST_F(ToyFailures, D3_APoisonedValueStaysPoisonedOnOtherDevices) {
   const Tensor table = on_toy(Floats(128, 1)).reshape({4, 32});
   toy::hold(true);
