@@ -1,21 +1,13 @@
-// A random graph with its inputs as a case of the fuzzer: run in every way the CPU device has, compared, made small
-// when it differs, and printed as text that can be run again.
+// Cases of the fuzzer on the CPU device: run in every way it has, and compared.
 #pragma once
 
-#include "ir/random_graph.h"
+#include "ir/graph_case.h"
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lento::test {
-
-struct GraphCase {
-  RandomGraph random;
-  std::uint64_t seed = 0;  // of the values of its inputs
-};
 
 /// Small graphs, and now and then one of long rows, over all primitives.
 GraphCase random_case(std::uint64_t seed);
@@ -39,12 +31,5 @@ std::vector<Agreement> agreements(const Graph& graph);
 /// One flag a node: its bits are promised, except for nans being nans. Not where it shows the sign of a nan that was
 /// computed, or is made of such.
 std::vector<std::uint8_t> promised(const Graph& graph);
-
-/// The smallest case for which `fails` still holds: outputs left out, nodes replaced by inputs or by their operands.
-GraphCase reduce(GraphCase graph, const std::function<bool(const GraphCase&)>& fails);
-
-/// The graph as text below a comment that says how its inputs are made. parse_case(to_text(c)) is c again.
-std::string to_text(const GraphCase& graph);
-GraphCase parse_case(std::string_view text);
 
 }  // namespace lento::test

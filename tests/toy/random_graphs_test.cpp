@@ -6,13 +6,20 @@
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/interpreter.h"
 #include "base/dispatch.h"
-#include "ir/random_graph.h"
+#include "fuzz/watch.h"
+#include "ir/graph_case.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
 #include "runtime/make_program.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <sstream>
 
 namespace lento::test {
 namespace {
@@ -59,47 +66,82 @@ std::string without_payloads(DType dtype, std::string bytes) {
   return bytes;
 }
 
+/// Runs the graph on the reference backend, and on the toy device with and without pauses, for all that it may support.
+/// Says where the first two differ; "" when none do.
+std::string difference(const GraphCase& of, std::uint8_t id) {
+  const Graph& graph = of.random.graph;
+  const InputBytes inputs = make_inputs(of.random, of.seed);
+  reference::Interpreter oracle(graph, 0);
+  const std::vector<Outcome> expected = run_graph(oracle, graph, inputs);
+  for (const toy::Support support : {toy::Support::all, toy::Support::kernels, toy::Support::few}) {
+    toy::set_support(support);
+    toy::set_delays(0);
+    const std::unique_ptr<Program> program = make_program(graph, id, CompileOptions{});
+    const std::vector<Outcome> plain = run_on_toy(*program, graph, inputs, id, false);
+    toy::set_delays(of.seed + 1);
+    const std::vector<Outcome> delayed = run_on_toy(*program, graph, inputs, id, of.seed % 2 == 0);
+    for (std::size_t k = 0; k < plain.size(); ++k) {
+      const std::string where = fmt::format("output {}, support {}: ", k, static_cast<int>(support));
+      if (plain[k].text() != delayed[k].text()) {
+        return where + plain[k].text() + ", and " + delayed[k].text() + " with pauses\n";
+      }
+      if (plain[k].failed() != expected[k].failed()) {
+        return where + plain[k].text() + ", and " + expected[k].text() + " on the reference backend\n";
+      }
+      // Elsewhere the CPU device computes some of it, whose functions differ in the last place.
+      const DType dtype = graph.nodes[graph.outputs[k]].dtype;
+      if (support == toy::Support::all &&
+          without_payloads(dtype, plain[k].bytes) != without_payloads(dtype, expected[k].bytes)) {
+        return where + plain[k].text() + ", and " + expected[k].text() + " on the reference backend\n";
+      }
+    }
+  }
+  return "";
+}
+
 class ToyGraphs : public Toy, public ::testing::WithParamInterface<std::uint64_t> {
  protected:
   void SetUp() override { Toy::SetUp(); }
   void TearDown() override { Toy::TearDown(); }
-};
-constexpr std::uint64_t kParts = 4;
 
-TEST_P(ToyGraphs, D7_ResultsDoNotDependOnDelaysOrOnWhatTheDeviceHasCodeFor) {
-  const char* const wanted = std::getenv("LENTO_TEST_GRAPHS");
-  const std::uint64_t count = wanted == nullptr ? 120 : std::strtoull(wanted, nullptr, 10);
-  const std::uint8_t id = device().id();
-  const char* const only = std::getenv("LENTO_TEST_SEED");
-  const std::uint64_t first = only == nullptr ? GetParam() : std::strtoull(only, nullptr, 10);
-  for (std::uint64_t seed = first; seed < (only == nullptr ? count : first + 1); seed += kParts) {
-    const RandomGraph random = random_graph(seed, 12);
-    const Graph& graph = random.graph;
-    const InputBytes inputs = make_inputs(random, seed);
-    reference::Interpreter oracle(graph, 0);
-    const std::vector<Outcome> expected = run_graph(oracle, graph, inputs);
-    for (const toy::Support support : {toy::Support::all, toy::Support::kernels, toy::Support::few}) {
-      toy::set_support(support);
-      toy::set_delays(0);
-      const std::unique_ptr<Program> program = make_program(graph, id, CompileOptions{});
-      const std::vector<Outcome> plain = run_on_toy(*program, graph, inputs, id, false);
-      toy::set_delays(seed + 1);
-      const std::vector<Outcome> delayed = run_on_toy(*program, graph, inputs, id, seed % 2 == 0);
-      for (std::size_t k = 0; k < plain.size(); ++k) {
-        ASSERT_EQ(plain[k].text(), delayed[k].text()) << "seed " << seed << ", output " << k << "\n"
-                                                      << to_string(graph);
-      }
-      for (std::size_t k = 0; k < expected.size(); ++k) {
-        ASSERT_EQ(plain[k].failed(), expected[k].failed()) << "seed " << seed << "\n" << plain[k].text();
-        // Elsewhere the CPU device computes some of it, whose functions differ in the last place.
-        if (support != toy::Support::all) continue;
-        const DType dtype = graph.nodes[graph.outputs[k]].dtype;
-        ASSERT_EQ(without_payloads(dtype, plain[k].bytes), without_payloads(dtype, expected[k].bytes))
-            << "seed " << seed << ", output " << k << "\n"
-            << to_string(graph);
-      }
-    }
+  static void check(const GraphCase& graph, const std::string& name) {
+    const std::uint8_t id = device().id();
+    const std::string found = difference(graph, id);
+    if (found.empty()) return;
+    fuzz::LastWords::forget();
+    const GraphCase least = reduce(graph, [id](const GraphCase& c) { return !difference(c, id).empty(); });
+    FAIL() << name << ": " << found << "reduced (LENTO_FUZZ_GRAPH=file runs it again): " << difference(least, id)
+           << to_text(least);
   }
+};
+constexpr std::uint64_t kGraphs = 120;
+constexpr std::uint64_t kParts = 4;  // tests, which run side by side
+
+// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_SECONDS: for how long, with progress; 0 means until stopped.
+// LENTO_FUZZ_GRAPH: a file with the text of a case, to be run instead.
+TEST_P(ToyGraphs, D7_ResultsDoNotDependOnDelaysOrOnWhatTheDeviceHasCodeFor) {
+  if (const char* file = std::getenv("LENTO_FUZZ_GRAPH"); file != nullptr) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    check(parse_case(text.str()), file);
+    return;
+  }
+  const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
+  const std::uint64_t first = fuzz::from_environment("LENTO_FUZZ_FIRST", 0) + GetParam() * kGraphs / kParts;
+  const auto seconds = static_cast<double>(fuzz::from_environment("LENTO_FUZZ_SECONDS", 0));
+  const std::uint64_t count = looks_further ? std::numeric_limits<std::uint64_t>::max() : kGraphs / kParts;
+  fuzz::LastWords last_words;
+  fuzz::Progress progress("graphs");
+  for (std::uint64_t done = 0; done < count; ++done) {
+    const std::uint64_t seed = first + done;
+    last_words.set(seed);
+    check({random_graph(seed, 12), seed}, "seed " + std::to_string(seed));
+    if (HasFatalFailure()) return;
+    if (!looks_further) continue;
+    progress.show(seed, done + 1);
+    if (seconds > 0 && progress.seconds() > seconds) break;
+  }
+  if (looks_further) std::cerr << "\nno difference\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Part, ToyGraphs, ::testing::Range(std::uint64_t{0}, kParts));

@@ -1,5 +1,5 @@
 // Making a failing case small, and its text.
-#include "cpu/graph_case.h"
+#include "ir/graph_case.h"
 
 #include "base/format.h"
 #include "compiler/passes/dead_code.h"
