@@ -2,6 +2,8 @@
 // as data, so that a failing one can be reduced, printed as a test, and read back.
 #pragma once
 
+#include "backends/toy/toy.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,6 +37,10 @@ struct Program {
   int threads = 1;
   std::uint32_t max_pending_nodes = 0;   // 0: as it is by default
   std::uint32_t max_inflight_steps = 0;  // 0: as it is by default
+  // Of the toy device: what its queues' pauses are drawn from, and what it has no code for (toy::Support).
+  bool on_toy = false;
+  std::uint64_t delays = 0;
+  toy::Support support = toy::Support::all;
   /// phases[p][t]: what thread t does in phase p. All threads meet between phases.
   std::vector<std::vector<Instructions>> phases;
 
@@ -42,6 +48,8 @@ struct Program {
 };
 
 Program random_program(std::uint64_t seed);
+/// The same on the toy device, with delays and support drawn from the seed.
+Program random_toy_program(std::uint64_t seed);
 
 /// One instruction a line, `add r0 r1 r2`, under `phase` and `thread 0`. parse(to_text(p)) == p.
 std::string to_text(const Program& program);

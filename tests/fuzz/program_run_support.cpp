@@ -2,6 +2,7 @@
 #include "fuzz/operations.h"
 
 #include "backends/testing/testing.h"
+#include "backends/toy/toy.h"
 
 #include <algorithm>
 #include <barrier>
@@ -23,21 +24,34 @@ std::vector<Tensor> make_inputs(Device device) {
   return inputs;
 }
 
-/// The program's options while it runs.
+/// The program's options and its device while it runs.
 class ProgramOptions {
  public:
   explicit ProgramOptions(const Program& program) : saved_(options()) {
+    testing::register_testing_backends();
+    if (program.on_toy) {
+      toy::register_toy();
+      toy::set_support(program.support);
+      toy::set_delays(program.delays);
+      set_default_device(Device("toy"));
+    }
     Options changed = saved_;
     if (program.max_pending_nodes != 0) changed.max_pending_nodes = program.max_pending_nodes;
     if (program.max_inflight_steps != 0) changed.max_inflight_steps = program.max_inflight_steps;
     set_options(changed);
   }
-  ~ProgramOptions() { set_options(saved_); }
+  ~ProgramOptions() {
+    set_options(saved_);
+    set_default_device(device_);
+    toy::set_delays(0);
+    toy::set_support(toy::Support::all);
+  }
   ProgramOptions(const ProgramOptions&) = delete;
   ProgramOptions& operator=(const ProgramOptions&) = delete;
 
  private:
   Options saved_;
+  Device device_;
 };
 
 bool operands_are_there(const Worker& w, const Instruction& i, unsigned fields) {
@@ -101,7 +115,6 @@ struct Outcome {
 
 Outcome run(const Program& program, bool eager, const Sabotage& sabotage) {
   const auto count = static_cast<std::size_t>(program.threads);
-  const ProgramOptions options(program);
   const std::vector<Tensor> inputs = make_inputs(Device());
   const std::vector<Tensor> async_inputs = make_inputs(testing::faulty_device());
   std::vector<std::unique_ptr<Generator>> generators;
@@ -156,8 +169,9 @@ bool same(const std::string& lazily, const std::string& eagerly, const std::set<
 
 }  // namespace
 
-Observed run_lazily(const Program& program, const Sabotage& sabotage) {
-  testing::register_testing_backends();
+namespace {
+
+Observed observe(const Program& program, const Sabotage& sabotage) {
   const std::size_t before = live_bytes();
   Observed observed = run(program, false, sabotage).observed;
   wait_for_all();
@@ -168,8 +182,16 @@ Observed run_lazily(const Program& program, const Sabotage& sabotage) {
   return observed;
 }
 
+}  // namespace
+
+Observed run_lazily(const Program& program, const Sabotage& sabotage) {
+  const ProgramOptions options(program);
+  return observe(program, sabotage);
+}
+
 std::string difference(const Program& program, const Sabotage& sabotage) {
-  const Observed lazy = run_lazily(program, sabotage);
+  const ProgramOptions options(program);
+  const Observed lazy = observe(program, sabotage);
   const Outcome eager = run(program, true, {});
   wait_for_all();
   for (std::size_t t = 0; t < lazy.size(); ++t) {

@@ -25,20 +25,23 @@ constexpr std::uint64_t kPrograms = 4'000;  // slower, and a test has 600 second
 #else
 constexpr std::uint64_t kPrograms = 20'000;
 #endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(LENTO_CONSTANT_HASH)
+constexpr std::uint64_t kToyPrograms = 400;
+#else
+constexpr std::uint64_t kToyPrograms = 2'000;
+#endif
 constexpr std::uint64_t kParts =
     8;  // tests, which run side by side: programs wait for their threads more than they work
 
-class RandomPrograms : public ::testing::TestWithParam<std::uint64_t> {};
-
-// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_PROGRAMS: how many programs in all. LENTO_FUZZ_SECONDS: for how long
-// instead, with progress; 0 means until stopped.
-TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) {
+/// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_PROGRAMS: how many programs in all. LENTO_FUZZ_SECONDS: for how long
+/// instead, with progress; 0 means until stopped.
+void look_for_differences(std::uint64_t part, std::uint64_t programs_in_suite, Program (*program_of)(std::uint64_t)) {
   const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
-  const std::uint64_t all = from_environment("LENTO_FUZZ_PROGRAMS", kPrograms);
-  const std::uint64_t begin = GetParam() * all / kParts;
+  const std::uint64_t all = from_environment("LENTO_FUZZ_PROGRAMS", programs_in_suite);
+  const std::uint64_t begin = part * all / kParts;
   const std::uint64_t first = from_environment("LENTO_FUZZ_FIRST", 0) + begin;
   const std::uint64_t count =
-      looks_further ? std::numeric_limits<std::uint64_t>::max() : (GetParam() + 1) * all / kParts - begin;
+      looks_further ? std::numeric_limits<std::uint64_t>::max() : (part + 1) * all / kParts - begin;
   const auto seconds = static_cast<double>(from_environment("LENTO_FUZZ_SECONDS", 0));
   // A program that has run before finds its plans; some failures need that they are made.
   const Fails fails = [](const Program& program) {
@@ -52,7 +55,7 @@ TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) {
   for (; programs < count; ++programs) {
     const std::uint64_t seed = first + programs;
     last_words.set(seed);
-    const Program program = random_program(seed);
+    const Program program = program_of(seed);
     if (const std::string found = difference(program); !found.empty()) {
       LastWords::forget();
       const Reduced least = reduce(program, fails);
@@ -66,6 +69,13 @@ TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) {
   }
   if (looks_further) std::cerr << "\n" << programs << " programs, no difference\n";
 }
+
+class RandomPrograms : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) { look_for_differences(GetParam(), kPrograms, random_program); }
+
+// D1, D7: with pauses of its queues and with fallbacks.
+TEST_P(RandomPrograms, BehaveSoOnTheToyDevice) { look_for_differences(GetParam(), kToyPrograms, random_toy_program); }
 
 INSTANTIATE_TEST_SUITE_P(Part, RandomPrograms, ::testing::Range(std::uint64_t{0}, kParts));
 

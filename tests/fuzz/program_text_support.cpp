@@ -1,6 +1,7 @@
 // Programs at random, as text, and from text.
 #include "fuzz/operations.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <random>
@@ -29,6 +30,8 @@ constexpr Place kPlaces[] = {
     {kSlot, 's', kSlots, &Instruction::b},
     {kPosition, 'p', 256, &Instruction::b},
 };
+
+constexpr std::string_view kSupport[] = {"all", "kernels", "few"};  // toy::Support
 
 template <class T>
 T number(std::string_view word) {
@@ -82,6 +85,12 @@ void parse_line(Program& program, Instructions*& current, const std::string& lin
     program.max_pending_nodes = number<std::uint32_t>(next_word(words, "a number"));
   } else if (word == "max_inflight_steps") {
     program.max_inflight_steps = number<std::uint32_t>(next_word(words, "a number"));
+  } else if (word == "toy") {
+    program.on_toy = true;
+    const auto* const support = std::ranges::find(kSupport, next_word(words, "what it supports"));
+    if (support == std::end(kSupport)) throw std::invalid_argument("a toy device supports all, kernels or few");
+    program.support = static_cast<toy::Support>(support - kSupport);
+    program.delays = number<std::uint64_t>(next_word(words, "a seed of delays"));
   } else if (word == "phase") {
     program.phases.emplace_back(static_cast<std::size_t>(program.threads));
     current = nullptr;
@@ -149,12 +158,23 @@ Program random_program(std::uint64_t seed) {
   return program;
 }
 
+Program random_toy_program(std::uint64_t seed) {
+  Program program = random_program(seed);
+  program.on_toy = true;
+  program.support = static_cast<toy::Support>(seed % std::size(kSupport));
+  program.delays = seed + 1;
+  return program;
+}
+
 std::string to_text(const Program& program) {
   std::ostringstream out;
   out.precision(17);
   out << "threads " << program.threads << '\n';
   if (program.max_pending_nodes != 0) out << "max_pending_nodes " << program.max_pending_nodes << '\n';
   if (program.max_inflight_steps != 0) out << "max_inflight_steps " << program.max_inflight_steps << '\n';
+  if (program.on_toy) {
+    out << "toy " << kSupport[static_cast<std::size_t>(program.support)] << ' ' << program.delays << '\n';
+  }
   for (const auto& phase : program.phases) {
     out << "phase\n";
     for (std::size_t t = 0; t < phase.size(); ++t) {

@@ -140,8 +140,12 @@ class Reducer {
   }
 
   bool without_options() {
-    const bool pending = attempt([](Program& p) { p.max_pending_nodes = 0; });
-    return attempt([](Program& p) { p.max_inflight_steps = 0; }) || pending;
+    bool smaller = attempt([](Program& p) { p.max_pending_nodes = 0; });
+    smaller |= attempt([](Program& p) { p.max_inflight_steps = 0; });
+    smaller |= attempt([](Program& p) { p.delays = 0; });
+    smaller |= attempt([](Program& p) { p.support = toy::Support::all; });
+    smaller |= attempt([](Program& p) { p.on_toy = false; });
+    return smaller;
   }
 
   bool with_smaller_numbers() {

@@ -92,6 +92,8 @@ TEST(ProgramText, ParsesBackIntoTheSameProgram) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const Program program = random_program(seed);
     ASSERT_EQ(parse(to_text(program)), program) << to_text(program);
+    const Program on_toy = random_toy_program(seed);
+    ASSERT_EQ(parse(to_text(on_toy)), on_toy) << to_text(on_toy);
   }
 }
 
@@ -128,6 +130,7 @@ TEST(ProgramText, ErrorsNameTheLine) {
     return "nothing was thrown";
   };
   EXPECT_EQ(message("threads 0"), "line 1: there are 1 to 64 threads");
+  EXPECT_EQ(message("threads 1\ntoy much 3"), "line 2: a toy device supports all, kernels or few");
   EXPECT_EQ(message("threads 1\nphase\nthread 1"), "line 3: there is no such thread here");
   EXPECT_EQ(message("threads 1\nphase\n  step"), "line 3: an instruction belongs to a thread");
   EXPECT_EQ(message("threads 1\nphase\nthread 0\n  jump"), "line 4: there is no operation 'jump'");
