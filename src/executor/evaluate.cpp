@@ -151,9 +151,6 @@ bool takes_all(const Tape& tape, const Selection& selection) {
          std::ranges::all_of(selection.outputs, [&](std::uint32_t i) { return tape.handle(i) != nullptr; });
 }
 
-/// Throws when the device cannot be used, as in a process that was forked: it is asked while nothing has been changed.
-void require_usable(std::uint8_t device) { (void)backend_of(device).queues(device); }
-
 /// Evaluates what `mark(tape)` marks and all it needs. Compiling happens without the lock: when it fails, nothing has
 /// been changed (clause E6); when another thread changed the tape meanwhile, everything is looked at again.
 template <class Mark>
