@@ -54,6 +54,10 @@ void check_every(std::int64_t every, const std::source_location& site) {
   check_positive("every", every);
 }
 
+void Averaged::add(const Trained& trained) {
+  for (const auto& [name, tensor, leaf] : trained.places) places.emplace_back(name, tensor);
+}
+
 void Averaged::buffer(Tensor& x) {
   if (x.defined()) places.emplace_back(path_, &x);
 }

@@ -41,12 +41,15 @@ class LENTO_API Averaged final : public tree::detail::GatherNames {
  public:
   template <tree::Tree T>
   explicit Averaged(T& tree) {
-    for (const auto& [name, tensor, leaf] : Trained(tree).places) places.emplace_back(name, tensor);
+    add(Trained(tree));
     tree::visit(*this, tree);
   }
   void tensor(Tensor& /*x*/) override {}
   void buffer(Tensor& x) override;
   std::vector<std::pair<std::string, Tensor*>> places;
+
+ private:
+  void add(const Trained& trained);
 };
 LENTO_API TensorDict saved_average(const Averaged& average, std::int64_t n_averaged);
 LENTO_API std::int64_t load_average(const Averaged& average, const TensorDict& state, const std::source_location& site);
