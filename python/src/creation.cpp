@@ -197,14 +197,14 @@ Tensor as_tensor(PyObject* object, std::optional<DType> dtype, std::optional<Dev
       PyErr_Clear();
     }
   }
-  if (const auto array = host_array(object)) return from_array(*array, dtype, device.value_or(Device{}), copy);
+  if (const auto array = host_array(object)) return from_array(*array, dtype, device ? *device : Device{}, copy);
   if (copy == false) {
     raise(PyExc_ValueError, "asarray(): %s has no memory that a tensor could share; copy=False cannot hold",
           Py_TYPE(object)->tp_name);
   }
   if (has_tensor(object)) return Nested(dtype, device).stacked(object);
   const HostList list = host_list(object, dtype);
-  return from_host(list.bytes.data(), list.dtype, list.shape, device.value_or(Device{}));
+  return from_host(list.bytes.data(), list.dtype, list.shape, device ? *device : Device{});
 }
 
 }  // namespace lento::python

@@ -210,7 +210,7 @@ Tensor from_dlpack(PyObject* object, std::optional<Device> device, std::optional
   if (PyObject_HasAttrString(object, "__dlpack__") == 0 || PyObject_HasAttrString(object, "__dlpack_device__") == 0) {
     raise(PyExc_TypeError, "from_dlpack(): %s has no __dlpack__ and __dlpack_device__", Py_TYPE(object)->tp_name);
   }
-  const Device target = device.value_or(Device{});
+  const Device target = device ? *device : Device{};
   const bool host = is_host(object);
   // Whoever names a device wants it moved there.
   if (!host && !device) {

@@ -14,7 +14,7 @@ namespace lento::composite {
 
 namespace {
 
-Device device_or(std::optional<Device> device) { return device.value_or(Device()); }
+Device device_or(std::optional<Device> device) { return device ? *device : Device(); }
 
 /// True at the places of an n_rows x n_cols matrix whose column is at least (or with `exact` precisely) `k` behind
 /// their row.

@@ -115,7 +115,7 @@ Tensor frequencies(std::int64_t n, bool half, double d, std::optional<DType> dty
   if (d == 0) fail<ValueError>("the sample distance cannot be zero");
   const DType result = dtype.value_or(kDefaultFloat);
   if (!is_floating(result)) fail<DTypeError>("frequencies have a floating dtype, not {}", result);
-  const Tensor position = counting(half ? n / 2 + 1 : n, device.value_or(Device()));
+  const Tensor position = counting(half ? n / 2 + 1 : n, device ? *device : Device());
   // In the full list the second half is negative.
   const Tensor frequency =
       half ? position : where(greater_equal(position, (n + 1) / 2), subtract(position, n), position);

@@ -311,7 +311,7 @@ void primitive_function(Writer& w, const Entry& entry) {
     w.wrapped("return record(", arguments, ");");
   } else {
     arguments.insert(arguments.begin(),
-                     device != nullptr ? fmt::format("{}.value_or(Device())", device->name) : "Device()");
+                     device != nullptr ? fmt::format("{0} ? *{0} : Device()", device->name) : "Device()");
     w.wrapped("return record_on(", arguments, ");");
   }
   w.dedent();
