@@ -16,8 +16,8 @@ import lento
 PARTS: dict[str, list[str]] = {
     "Tensors and dtypes": [
         "asarray", "from_dlpack", "DType", "Device", "devices", "device", "default_device",
-        "set_default_device", "broadcast_shapes", "can_cast", "promote_types", "result_type", "isdtype", "finfo", "iinfo",
-        "get_printoptions", "set_printoptions",
+        "set_default_device", "broadcast_shapes", "can_cast", "promote_types", "result_type", "isdtype", "finfo",
+        "iinfo", "get_printoptions", "set_printoptions",
     ],
     "Evaluation": [
         "step", "eval", "wait", "add_step_closure", "run_step_closures", "wait_closures", "options",
