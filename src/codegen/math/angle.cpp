@@ -38,7 +38,8 @@ struct ScaledAngle {
 
 ScaledAngle scaled_angle(Real x, int mantissa_bits) {
   // The power of two is the largest that is not above the ulp.
-  const auto first = static_cast<std::uint64_t>(1023 + mantissa_bits - 1 + kFirstShift);
+  const int power = 1023 + mantissa_bits - 1 + kFirstShift;
+  const auto first = static_cast<std::uint64_t>(power);
   const Bits exponent = bits_of(x) >> 52;  // x is not negative
   llvm::IRBuilderBase& builder = *x.builder;
   const Bits bounded{
