@@ -133,6 +133,19 @@ TEST(CSources, HaveEveryFunctionOfTheVectorMathInBothDTypes) {
   }
 }
 
+TEST(CSources, AreOpenClCToo) {
+  const std::string compiler = OPENCL_COMPILER;
+  if (compiler.empty()) GTEST_SKIP() << "clang is not installed";
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("lento-{}.cl", ::getpid());
+  std::ofstream(file) << codegen::c_source(codegen::c_functions());
+  const std::string command = fmt::format(
+      "'{}' -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror "
+      "-Wno-unused-function '{}'",
+      compiler, file.string());
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::filesystem::remove(file);
+}
+
 TEST(CSources, HoldOnlyWhatIsAskedFor) {
   const CFunction log{op::log, DType::float64};
   const std::string text = codegen::c_source({&log, 1});
