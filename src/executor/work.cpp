@@ -62,8 +62,9 @@ std::atomic<std::uint32_t> inflight_limit{16};
 FailureRef own_failure(const Work& work) {
   for (const ValueRef& output : work.outputs) {
     if (!output->failure) continue;
-    const bool inherited =
-        std::ranges::any_of(work.inputs, [&](const ValueRef& input) { return input->failure == output->failure; });
+    // Work that could not start ends before its inputs do.
+    const bool inherited = std::ranges::any_of(
+        work.inputs, [&](const ValueRef& input) { return input->settled() && input->failure == output->failure; });
     if (!inherited) return output->failure;
   }
   return {};

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -288,7 +287,7 @@ TEST_F(ToyDevices, E7_NoMemoryInTheMiddleOfARunPoisonsIt) {
 /// What a child of this process finds wrong, as bits.
 int in_child(const std::function<int()>& check) {
   const pid_t child = fork();
-  if (child == 0) std::exit(check());
+  if (child == 0) _exit(check());
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
