@@ -83,7 +83,7 @@ WAITS = {
     "np.from_dlpack": "np.from_dlpack(x)",
     "__dlpack__": "x.__dlpack__()",
     "__dlpack__ with a copy": "x.__dlpack__(max_version=(1, 0), copy=True)",
-    "from_dlpack": "lento.from_dlpack(x, device='cpu')",
+    "from_dlpack": "lento.from_dlpack(x, device='cpu').numpy()",
     "bfloat16": "np.asarray(x.astype(lento.bfloat16))",
     "save npy": "lento.save(file('x.npy'), x)",
     "save npz": "lento.save(file('x.npz'), {'x': x})",
