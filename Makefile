@@ -5,6 +5,9 @@ PYTHON := .venv/bin/python
 # Where the Python package of this build is.
 PACKAGE := LENTO_BUILD=$(BUILD) PYTHONPATH=$(BUILD)/python
 PYTEST_ARGS ?=
+# Tests run on this device instead of the default one: make test DEVICE=toy.
+DEVICE ?=
+TEST_ON_DEVICE := @SAMPLE="$(SAMPLE)" DELAYS="$(DELAYS)" scripts/test-on-device $(PRESET) $(DEVICE)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-fetch fuzz bits ulp bench bench-internal \
@@ -32,13 +35,24 @@ build-tests: setup
 demo: package ## train a digit reader and a small GPT, show what Lento does (half a minute, and a build the first time)
 	@scripts/step "The demo (half a minute)" env $(PACKAGE) $(PYTHON) examples/demo.py --output build/demo
 
-test: test-cpp test-python ## run all tests (none needs anything but what setup installs)
+ifeq ($(DEVICE),)
+test: test-cpp test-python ## run all tests (DEVICE=toy: those of what a user calls, on that device; SAMPLE=8: every 8th)
 
 test-cpp: build-tests
 	@scripts/step "C++ tests" ctest --preset $(PRESET) -j "$$(nproc)"
 
 test-python: build-tests
 	@scripts/step "Python tests" env $(PACKAGE) $(PYTHON) -m pytest tests -n auto -m "not peers" $(PYTEST_ARGS)
+else
+test: build-tests
+	$(TEST_ON_DEVICE) all $(PYTEST_ARGS)
+
+test-cpp: build-tests
+	$(TEST_ON_DEVICE) cpp
+
+test-python: build-tests
+	$(TEST_ON_DEVICE) python $(PYTEST_ARGS)
+endif
 
 test-peers: package ## compare with PyTorch, try libraries that take arrays, in an environment of its own (large download)
 	@scripts/setup-peers
@@ -47,8 +61,8 @@ test-peers: package ## compare with PyTorch, try libraries that take arrays, in 
 test-programs: package ## run public programs in FOLDER beside their ports (PROGRAMS="nanoGPT vae" for some; docs/programs.md)
 	@LENTO_BUILD=$(BUILD) scripts/test-programs "$(FOLDER)" $(PROGRAMS)
 
-test-array-api: package ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento
-	@LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
+test-array-api: package ## run the conformance suite of the Array API in FOLDER, a checkout that is no part of Lento (DEVICE=toy)
+	@LENTO_TEST_DEVICE="$(DEVICE)" LENTO_BUILD=$(BUILD) scripts/array-api-tests $(or $(FOLDER),array-api-tests) $(PYTEST_ARGS)
 
 test-collisions: setup ## run tests with a library in which all hashes are equal (ALL=1: all that can run there)
 	@scripts/test-collisions $(if $(ALL),--all)
@@ -58,9 +72,9 @@ test-fetch: setup ## build examples/cpp-template with Lento as a part of it (Fet
 	@cmake --build build/fetched --target app
 	@build/fetched/app
 
-fuzz: setup ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed)
-	@scripts/build $(PRESET) fuzz_test cpu_test
-	@scripts/fuzz $(BUILD) $(or $(SECONDS),0) $(FIRST)
+fuzz: setup ## run random programs and random graphs until stopped (or SECONDS=n), reduce the first that differs (FIRST=seed DEVICE=toy)
+	@scripts/build $(PRESET) fuzz_test $(if $(DEVICE),toy_test,cpu_test)
+	@LENTO_TEST_DEVICE="$(DEVICE)" scripts/fuzz $(BUILD) $(or $(SECONDS),0) $(FIRST)
 
 bits: setup ## print a checksum over the results of random graphs, to compare builds with (GRAPHS=5000)
 	@scripts/build $(PRESET) cpu_test

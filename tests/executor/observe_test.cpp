@@ -3,6 +3,7 @@
 
 #include "backends/testing/testing.h"
 #include "base/timings.h"
+#include "device_under_test.h"
 #include "ir/graph.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +51,8 @@ TEST(LiveTensors, E9_ListsEveryTensorWithItsState) {
   EXPECT_EQ(find_live(y)->source, "observe_test.cpp:" + std::to_string(line));
   const Tensor bad = tensor({1.0F})[{tensor({5})}];
   eval(bad);
-  EXPECT_EQ(find_live(bad)->state, "failed");
   EXPECT_THROW(wait(), IndexError);
+  EXPECT_EQ(find_live(bad)->state, "failed");
 }
 
 TEST(LiveTensors, E9_ADroppedTensorIsGoneAndAnotherThreadsIsThere) {
@@ -93,6 +94,7 @@ TEST(Memory, E9_DroppingATensorReturnsItsMemory) {
   {
     const Tensor x = zeros({1000});
     eval(x);
+    wait();
     EXPECT_EQ(memory().live, before + 4000);
     EXPECT_GE(memory().peak, before + 4000);
   }
@@ -243,6 +245,7 @@ TEST(Metrics, M1_TheReportIsATableOfEverything) {
 }
 
 TEST(Plans, M2_APlanReportsItsSizeAndCost) {
+  if (on_another_device()) GTEST_SKIP() << "the numbers are those of the reference backend's programs";
   cache::clear();
   const Tensor x = zeros({1000});
   eval(x);
@@ -263,6 +266,7 @@ TEST(Plans, M2_APlanReportsItsSizeAndCost) {
 }
 
 TEST(Plans, M2_WhatTheBackendMakesOfAGraphCanBeShown) {
+  if (on_another_device()) GTEST_SKIP() << "the text is the reference backend's";
   const Tensor y = tensor({1.0F}) + 1;
   const std::string text = dump({y}, DumpFormat::backend);
   EXPECT_NE(text.find("reference: 1 kernels"), std::string::npos) << text;

@@ -2,6 +2,7 @@
 // further.
 #include "fuzz/program.h"
 
+#include "device_under_test.h"
 #include "fuzz/reduce.h"
 #include "fuzz/watch.h"
 
@@ -72,7 +73,9 @@ void look_for_differences(std::uint64_t part, std::uint64_t programs_in_suite, P
 
 class RandomPrograms : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) { look_for_differences(GetParam(), kPrograms, random_program); }
+TEST_P(RandomPrograms, BehaveAsIfEveryOpRanAtOnce) {
+  look_for_differences(GetParam(), on_another_device() ? kToyPrograms : kPrograms, random_program);
+}
 
 // D1, D7: with pauses of its queues and with fallbacks.
 TEST_P(RandomPrograms, BehaveSoOnTheToyDevice) { look_for_differences(GetParam(), kToyPrograms, random_toy_program); }

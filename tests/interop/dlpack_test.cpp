@@ -3,6 +3,7 @@
 #include <lento/lento.h>
 
 #include "backend/background.h"
+#include "device_under_test.h"
 #include "interop/dlpack_abi.h"
 
 #include <gtest/gtest.h>
@@ -56,6 +57,7 @@ std::string message_of(const auto& f) {
 // --- out ---
 
 TEST(DLPackOut, TheMemoryIsTheTensorsOwnAndReadOnly) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   const Tensor x = tensor({{1.0F, 2.0F, 3.0F}, {4.0F, 5.0F, 6.0F}}) * 2;
   const DLPack given = to_dlpack(x);
   const DLTensor& array = given->dl_tensor;
@@ -71,6 +73,7 @@ TEST(DLPackOut, TheMemoryIsTheTensorsOwnAndReadOnly) {
 }
 
 TEST(DLPackOut, ItKeepsTheValueWhateverHappensToTheHandle) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   Tensor x = tensor({1, 2, 3});
   const DLPack given = to_dlpack(x);
   x += 1;
@@ -81,6 +84,7 @@ TEST(DLPackOut, ItKeepsTheValueWhateverHappensToTheHandle) {
 }
 
 TEST(DLPackOut, ACopyMayBeWritten) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   const Tensor x = tensor({1.0, 2.0});
   const DLPack given = to_dlpack(x, true);
   EXPECT_EQ(given->flags, dlpack::kIsCopied);
@@ -92,12 +96,14 @@ TEST(DLPackOut, ACopyMayBeWritten) {
 }
 
 TEST(DLPackOut, AnotherThreadMayGiveItBack) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   DLManagedTensorVersioned* given = to_dlpack(tensor({1, 2, 3}) + 1).release();
   std::thread([given] { given->deleter(given); }).join();
   wait();
 }
 
 TEST(DLPackOut, ScalarsAndEmptyTensors) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   const DLPack scalar = to_dlpack(scalar_tensor(2.5F));
   EXPECT_EQ(scalar->dl_tensor.ndim, 0);
   EXPECT_EQ(*static_cast<const float*>(scalar->dl_tensor.data), 2.5F);
@@ -143,6 +149,7 @@ TEST(DLPackIn, MemoryThatMayBeWrittenIsCopied) {
 }
 
 TEST(DLPackIn, MemoryThatNobodyWritesIsSharedAndGivenBackAtTheEnd) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   for (const dlpack::Flags flag : {dlpack::kReadOnly, dlpack::kIsCopied}) {
     Versioned producer;
     producer->flags = flag;
@@ -160,6 +167,7 @@ TEST(DLPackIn, MemoryThatNobodyWritesIsSharedAndGivenBackAtTheEnd) {
 }
 
 TEST(DLPackIn, CopyDecidesWhereItIsGiven) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   {
     Plain producer;
     {
@@ -234,6 +242,7 @@ TEST(DLPackIn, ADeleterMayCallLento) {
 }
 
 TEST(DLPackIn, WhatLentoGaveComesBackAsTheTensorThatItWas) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   const Tensor x = tensor({1.0F, 2.0F}) + 1;
   EXPECT_EQ(from_dlpack(to_dlpack(x)).id(), x.id());
   EXPECT_EQ(from_dlpack(to_dlpack_unversioned(x, false)).id(), x.id());
@@ -243,6 +252,7 @@ TEST(DLPackIn, WhatLentoGaveComesBackAsTheTensorThatItWas) {
 }
 
 TEST(DLPackIn, EveryDtypeSurvivesTheRoundTrip) {
+  if (on_another_device()) GTEST_SKIP() << "the host's memory is shared";
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
     const Tensor back = from_dlpack(to_dlpack(ones({3}, dtype), true));

@@ -13,3 +13,5 @@ from locations import BUILD
 
 if "LENTO_INSTALLED" not in os.environ:
     sys.path.insert(0, str(BUILD / "python"))
+
+from on_device import pytest_configure  # noqa: F401

@@ -17,14 +17,7 @@ if "LENTO_INSTALLED" not in os.environ:
     sys.path.insert(0, str(BUILD / "python"))
 
 
-if device := os.environ.get("LENTO_TEST_DEVICE"):
-    # The whole suite on another device: `make test-python DEVICE=toy`.
-    import lento
-    from lento import _core
-
-    if device.startswith("toy"):
-        _core._register_toy()
-    lento.set_default_device(device)
+from on_device import pytest_configure  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ import lento
 import numpy as np
 import pytest
 from engine import check_program
+from on_device import DEVICE, not_on_another_device
 
 # --- threads ---
 
@@ -133,6 +134,7 @@ def test_e5_multiprocessing(method: str, tmp_path: Any) -> None:
     )
 
 
+@not_on_another_device("a child cannot use a device that its parent has used")
 def test_e5_a_process_pool_by_fork() -> None:
     context = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -142,6 +144,8 @@ def test_e5_a_process_pool_by_fork() -> None:
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
 def test_joblib(backend: str) -> None:
+    if backend == "multiprocessing" and DEVICE:
+        pytest.skip("a child cannot use a device that its parent has used")
     joblib = pytest.importorskip("joblib", reason="not among the packages that the tests need")
     expected = [norm_of(n) for n in range(6)]
     assert joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(norm_of)(n) for n in range(6)) == expected

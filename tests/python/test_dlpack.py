@@ -14,7 +14,10 @@ from typing import Any
 import lento
 import numpy as np
 import pytest
+from on_device import not_on_another_device
 from samples import DTYPES, random_array, seed_of
+
+pytestmark = not_on_another_device("the host's memory is shared")
 
 NUMPY_DTYPES = [dtype for dtype in DTYPES if dtype != "bfloat16"]  # NumPy has none of its own
 SHAPES = [(), (0,), (3,), (2, 0, 3), (2, 3, 4)]

@@ -215,6 +215,7 @@ def open_at_first_wait() -> None:
     _core._gate_open(1)
 
 
+@pytest.mark.falls_back
 def test_ops_that_fall_back_are_counted_as_aten() -> None:
     metrics.reset()
     config.set_force_fallback("aten::exp")

@@ -81,6 +81,7 @@ def test_captured_computations_outlive_their_plan() -> None:
         lento.cache.Captured()
 
 
+@pytest.mark.falls_back
 def test_fallbacks_are_named_with_their_count() -> None:
     metrics.reset()
     with lento.options(force_fallback="exp"):

@@ -8,6 +8,9 @@ import lento
 import numpy as np
 import pytest
 from engine import Counts
+from on_device import not_on_another_device
+
+pytestmark = not_on_another_device("it may have no cache of kernels, as the toy device")
 
 
 def tensor(*shape: int) -> lento.Tensor:

@@ -11,6 +11,9 @@ import lento
 import pytest
 from cpp_programs import compiled
 from lento import nn
+from on_device import not_on_another_device
+
+pytestmark = not_on_another_device("the program in C++ runs on the CPU device, with other last places")
 
 Input = Callable[[], lento.Tensor]
 

@@ -12,7 +12,10 @@ import lento
 import pytest
 from cpp_programs import compiled
 from lento import nn, optim
+from on_device import not_on_another_device
 from test_lr_scheduler import SCHEDULERS, SCHEDULES, made
+
+pytestmark = not_on_another_device("the program in C++ runs on the CPU device, with other last places")
 
 OPTIMIZERS: dict[str, Callable[[Any], optim.Optimizer]] = {
     "sgd": lambda net: optim.SGD(net, lr=0.1, weight_decay=0.01),

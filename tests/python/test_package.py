@@ -16,6 +16,7 @@ import lento
 import numpy as np
 import pytest
 from locations import BUILD
+from on_device import not_on_another_device
 
 SPACES = {
     "_ops": lento,
@@ -115,6 +116,7 @@ def test_the_interpreter_ends_cleanly_in_the_middle_of_work() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "10.0\n", "")
 
 
+@not_on_another_device("a child cannot use a device that its parent has used")
 def test_a_forked_child_works() -> None:
     x = lento.ones((10,)) * 3
     lento.eval(x)

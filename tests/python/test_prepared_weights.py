@@ -9,6 +9,9 @@ import importlib
 import lento
 import numpy as np
 import pytest
+from on_device import not_on_another_device
+
+pytestmark = not_on_another_device("oneDNN keeps the weights, of the CPU device")
 
 SHAPE = (128, 64, 3, 3)
 

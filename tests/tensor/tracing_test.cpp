@@ -1,4 +1,5 @@
 // Clauses T1 to T10 through the public C++ API.
+#include <lento/host_data.h>
 #include <lento/lento.h>
 
 #include "backends/testing/testing.h"
@@ -324,7 +325,10 @@ TEST(Tracing, T2_AResultThatCannotBeCountedIsRefusedByTheCall) {
 
 TEST(Tracing, T10_AQuantileOutOfRangePoisonsWithValueError) {
   const Tensor x = tensor({1.0F, 2.0F, 3.0F});
-  EXPECT_THROW((void)quantile(x, tensor({0.5F, 1.5F})), ValueError);  // it is there already
+  // The host looks at a value that is there already.
+  if (in_host_memory(x.device())) {
+    EXPECT_THROW((void)quantile(x, tensor({0.5F, 1.5F})), ValueError);
+  }
   const Tensor y = quantile(x, tensor({0.5F, 1.0F}) + 0.5);
   EXPECT_TRUE(y.is_pending());
   const std::string first = message_of<ValueError>([&] { (void)y.to_vector<float>(); });
