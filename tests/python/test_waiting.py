@@ -89,7 +89,7 @@ WAITS = {
     "save npz": "lento.save(file('x.npz'), {'x': x})",
     "save safetensors": "lento.save(file('x.safetensors'), {'x': x})",
     "to_device": "x.to_device('cpu')",
-    "asarray on a device": "lento.asarray(x, device='cpu')",
+    "asarray on a device": "lento.asarray(x, device='cpu').numpy()",
     "sorting": "sorted([x[0], x[1]])",
     "if": "1 if x[0] else 2",
     "while": "all(x)",
