@@ -155,11 +155,18 @@ class Cut {
 
 }  // namespace
 
+void count_fallback(Op op) { count(kFallback + static_cast<CounterId>(op)); }
+
 FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std::uint32_t first_step,
                                std::uint32_t last_step, DeviceQueues& queues, const CompileOptions& options)
     : first(first_step), last(last_step), queues_(queues) {
   Cut cut(graph, schedule, first, last);
-  for (std::uint32_t s = first; s <= last; ++s) ops_.push_back(graph.nodes[schedule.steps[s].nodes[0]].op);
+  // The host counts those that the user forbids it too.
+  const bool host_counts = backend_of(host_device()).driver(host_device()) != nullptr;
+  for (std::uint32_t s = first; s <= last; ++s) {
+    const Op op = graph.nodes[schedule.steps[s].nodes[0]].op;
+    if (!host_counts || !options.falls_back(op)) counted_.push_back(op);
+  }
   for (const std::uint32_t node : cut.nodes) origins_.push_back(graph.origin(node));
   for (const GraphInput& input : cut.region.inputs) input_bytes_.push_back(byte_size(input));
   for (const std::uint32_t output : cut.outputs) output_bytes_.push_back(byte_size(graph.nodes[output]));
@@ -172,7 +179,7 @@ FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std
 std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std::span<const ScalarArgument> numbers,
                                               std::span<const Source> sources) const {
   const std::uint8_t host = host_device();
-  for (const Op op : ops_) count(kFallback + static_cast<CounterId>(op));
+  for (const Op op : counted_) count_fallback(op);
   std::vector<ValueRef> here;
   Detour detour(queues_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -15,6 +15,9 @@
 
 namespace lento {
 
+/// Counts an op that a device had no code for: fallback.<op>.
+void count_fallback(Op op);
+
 /// Neighbouring calls of a schedule as one program of the CPU device: what only they use never leaves the host.
 class FallbackRegion {
  public:
@@ -47,7 +50,7 @@ class FallbackRegion {
  private:
   DeviceQueues& queues_;
   std::vector<std::uint32_t> origins_;  // of the region's nodes: nodes of the trace
-  std::vector<Op> ops_;                 // one per step
+  std::vector<Op> counted_;             // of the steps
   std::vector<OperandRef> inputs_;      // nodes and inputs of the device's graph
   std::vector<std::size_t> input_bytes_;
   std::vector<std::uint32_t> numbers_;  // numbers of the device's graph

@@ -1,11 +1,9 @@
 #include "runtime/node_runner.h"
 
 #include "backend/node_call.h"
-#include "base/counters.h"
 #include "base/fail.h"
 #include "base/fork.h"
 #include "ir/op.h"
-#include "ir/op_counters.h"
 #include "runtime/fallback.h"
 
 #include <new>
@@ -13,13 +11,6 @@
 #include <vector>
 
 namespace lento {
-
-namespace {
-
-/// fallback.<op>
-const CounterId kFallback = make_op_counters("fallback.");
-
-}  // namespace
 
 const FailureRef& unknown_failure() {
   struct Unknown {
@@ -89,7 +80,7 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
       return unused.back()->data();
     };
     call_node(graph_, node, arguments_.scalars, input, put, scratch, [this](const NodeCall& call) {
-      count(kFallback + static_cast<CounterId>(call.op));
+      count_fallback(call.op);
       if (queues_ == nullptr) {
         driver_.run_node(call);
       } else {

@@ -102,6 +102,19 @@ TEST_F(ToyFailures, D6_WhatTheDeviceLacksRunsOnTheCpuDeviceAndIsCounted) {
   }
 }
 
+TEST_F(ToyFailures, G5_ForcedFallbacksAreCountedOnEveryDevice) {
+  const OptionsScope scope([] {
+    Options changed = options();
+    changed.force_fallback = "exp";
+    return changed;
+  }());
+  for (const Device where : {Device("cpu"), device()}) {
+    const std::uint64_t before = metrics::counter("fallback.exp");
+    EXPECT_EQ(exp(on(where, {0})).to_vector<float>(), Floats{1});
+    EXPECT_EQ(metrics::counter("fallback.exp") - before, 1) << where;
+  }
+}
+
 TEST_F(ToyFailures, D6_StepsWithFallbacksDoNotWaitEither) {
   toy::set_support(toy::Support::few);
   cache::clear();
