@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from engine import Counts, closed_gate, ones
 from lento import _core
+from on_device import not_on_another_device
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +99,7 @@ def test_m3_implicit_syncs_are_listed_by_line_with_their_count() -> None:
     assert "Waited" not in lento.explain()
 
 
+@not_on_another_device("it may have no cache of kernels, as the toy device")
 def test_m3_what_repeats_is_one_finding_with_its_count_and_shapes() -> None:
     x = lento.asarray(np.ones((200, 3), np.float32))
     lento.eval(x)
@@ -140,6 +142,7 @@ def test_m3_a_growing_step_is_one_finding() -> None:
     assert "the last time, the step has 7 ops and had 6" in lines[1]
 
 
+@not_on_another_device("it may have no cache of kernels, as the toy device")
 def test_m3_different_lines_are_different_findings() -> None:
     for n in (2, 3, 4):
         x = ones(n) + 1  # here

@@ -6,6 +6,7 @@ import lento
 import numpy as np
 import pytest
 from engine import Counts
+from on_device import not_on_another_device
 
 RNG = np.random.default_rng(5)
 TABLE = RNG.normal(size=(50, 24)).astype(np.float32)
@@ -83,6 +84,7 @@ def test_e7_a_position_out_of_range_poisons_what_depends_on_it(bad: int) -> None
         lento.wait()
 
 
+@not_on_another_device("it may have no cache of kernels, as the toy device")
 def test_e4_other_positions_and_sizes_compile_nothing() -> None:
     def run(count: int) -> None:
         positions = lento.asarray(np.arange(count) % 50)

@@ -94,7 +94,9 @@ def _on_cpu(value: Any) -> Any:
         return value
     if str(value.device).startswith("cpu"):
         return value.__copy__()
-    return _core._rebuild(value.dtype.name, value.shape, value.tobytes())
+    moved = value.to_device("cpu")
+    moved.tobytes()  # waits for the copy
+    return moved
 
 
 def to_cpu(tensors: Any, devices: Sequence[Any] | None = None) -> Any:
