@@ -102,7 +102,7 @@ TEST_F(ToyFailures, D6_WhatTheDeviceLacksRunsOnTheCpuDeviceAndIsCounted) {
   }
 }
 
-TEST_F(ToyFailures, G5_ForcedFallbacksAreCountedOnEveryDevice) {
+TEST_F(ToyFailures, D6_ForcedFallbacksAreCountedOnceOnEveryDevice) {
   const OptionsScope scope([] {
     Options changed = options();
     changed.force_fallback = "exp";
