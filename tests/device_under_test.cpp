@@ -35,6 +35,7 @@ void settle() {
     try {
       return wait({Device(device_name())});
     } catch (const Error&) {  // a failure that the test provoked
+      continue;
     }
   }
 }
