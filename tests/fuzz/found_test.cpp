@@ -59,5 +59,19 @@ thread 0
             "");
 }
 
+// On a device with queues an op that read a poisoned value told of a failure of its own.
+TEST(FoundPrograms, Seed870) {
+  EXPECT_EQ(difference(parse(R"(
+threads 1
+toy all 0
+phase
+thread 0
+  load r0 i0
+  gather_outside r2 r0 p0
+  set_outside r2 p0 0
+)")),
+            "");
+}
+
 }  // namespace
 }  // namespace lento::fuzz
