@@ -75,6 +75,7 @@ COUNTED_BY_NANOBIND = {
     "capture",
     "clear",
     "counters",
+    "default_device",
     "default_generator",
     "devices",
     "explain",

@@ -88,7 +88,7 @@ WAITS = {
     "save npy": "lento.save(file('x.npy'), x)",
     "save npz": "lento.save(file('x.npz'), {'x': x})",
     "save safetensors": "lento.save(file('x.safetensors'), {'x': x})",
-    "to_device": "x.to_device('cpu')",
+    "to_device": "x.to_device('cpu').numpy()",
     "asarray on a device": "lento.asarray(x, device='cpu').numpy()",
     "sorting": "sorted([x[0], x[1]])",
     "if": "1 if x[0] else 2",
