@@ -22,8 +22,7 @@ void set_delays(std::uint64_t seed);
 /// Holds back everything that the queues of both devices have not begun, until they are let go on.
 void hold(bool held);
 
-/// What can be made to fail: with MemoryError, BackendError, BackendError, and before some work of a queue with the
-/// loss of its device.
+/// What can be made to fail. A loss comes before some work of a queue of the device.
 enum class Fault : std::uint8_t { none, allocate, compile, launch, loss };
 /// The `after`-th event of this kind from now on (0 is the next one) fails, once.
 void fail_at(Fault fault, int after = 0);
