@@ -70,7 +70,7 @@ class Program {
   /// How many kernels had to be compiled to make it: none when a program of the same pattern was there before.
   virtual std::size_t compiled_kernels() const { return 0; }
   /// Launches of a run, and bytes of machine code, for reports.
-  virtual std::size_t kernels() const { return 0; }
+  virtual std::size_t launch_count() const { return 0; }
   virtual std::size_t code_bytes() const { return 0; }
   virtual std::span<const Fallback> fallbacks() const { return {}; }
   /// How many values a run copies to the host and back for them.

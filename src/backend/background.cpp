@@ -57,7 +57,7 @@ class Background {
     wake_.notify_one();
   }
 
-  void let_finish() {
+  void wait_for_urgent_tasks() {
     const Blocking blocking;  // the thread may be in the middle of a long compile
     std::unique_lock lock(mutex_);
     const std::uint64_t last = urgent_added_;
@@ -141,6 +141,6 @@ void stop_background() { background()->stop(); }
 
 void run_later(std::function<void()> task) { background()->add(std::move(task), false); }
 void finish_later(std::function<void()> task) { background()->add(std::move(task), true); }
-void let_finish() { background()->let_finish(); }
+void wait_for_urgent_tasks() { background()->wait_for_urgent_tasks(); }
 
 }  // namespace lento

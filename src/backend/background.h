@@ -13,6 +13,6 @@ void run_later(std::function<void()> task);
 /// throws is counted and ignored, too.
 void finish_later(std::function<void()> task);
 /// Returns when every task that was given to finish_later before has ended.
-void let_finish();
+void wait_for_urgent_tasks();
 
 }  // namespace lento

@@ -34,7 +34,7 @@ namespace {
 struct StateMutex : ForkMutex {
   StateMutex() : ForkMutex(ForkOrder::cache) {}
 };
-std::mutex& state_mutex() { return Lasting<StateMutex>::get(); }
+std::mutex& state_mutex() { return ProcessLifetime<StateMutex>::get(); }
 
 const CounterId kHit = counter_id("kernel.disk_hit");
 const CounterId kStore = counter_id("kernel.disk_store");

@@ -19,7 +19,7 @@ struct Functions {
   std::map<std::string, ScopeId, std::less<>> numbers;
   std::deque<std::string> names{""};  // by number; a deque keeps references valid
 };
-Functions& functions() { return Lasting<Functions>::get(); }
+Functions& functions() { return ProcessLifetime<Functions>::get(); }
 
 }  // namespace
 

@@ -26,7 +26,7 @@ struct Registry {
   std::map<std::string, std::uint64_t, std::less<>> user;
 };
 
-Registry& registry() { return Lasting<Registry>::get(); }
+Registry& registry() { return ProcessLifetime<Registry>::get(); }
 
 /// Set once the thread's BlockOwner is gone; trivially destructible, so it can still be read then.
 constinit thread_local bool thread_ended = false;

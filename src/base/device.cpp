@@ -24,7 +24,7 @@ struct Table {
   std::deque<std::string> names;  // by id: "reference:0"
 };
 
-Table& table() { return Lasting<Table>::get(); }
+Table& table() { return ProcessLifetime<Table>::get(); }
 
 /// "cpu" is the first one of these.
 std::optional<std::uint8_t> find_device(std::string_view text) {

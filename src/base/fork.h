@@ -48,7 +48,7 @@ class ForkMutex : public std::mutex {
 /// The one T of this process. It is made before there are threads, for a fork in the middle of making it would leave
 /// the child with half of it, and never destroyed: threads may use it while the process exits.
 template <class T>
-class Lasting {
+class ProcessLifetime {
  public:
   static T& get() {
     (void)&made_at_start_;  // what nothing mentions is not made
@@ -60,7 +60,7 @@ class Lasting {
   static inline const bool made_at_start_ = (get(), true);
 };
 
-/// The one T of a process, made and kept as a Lasting is; the child of a fork has its own. For what threads of the
+/// The one T of a process, made and kept as a ProcessLifetime is; the child of a fork has its own. For what threads of the
 /// parent may be waiting on: no thread of the child can wake them, and a condition variable that counts them may never
 /// return.
 template <class T>

@@ -17,7 +17,7 @@ struct Notices {
 
 std::atomic<bool> any{false};
 
-Notices& notices() { return Lasting<Notices>::get(); }
+Notices& notices() { return ProcessLifetime<Notices>::get(); }
 
 }  // namespace
 

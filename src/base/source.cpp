@@ -81,7 +81,7 @@ struct Interned {
   ScopeTable scopes;
 };
 
-Interned& interned() { return Lasting<Interned>::get(); }
+Interned& interned() { return ProcessLifetime<Interned>::get(); }
 
 }  // namespace
 

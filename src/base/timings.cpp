@@ -31,7 +31,7 @@ struct Registry {
   std::map<std::string, std::unique_ptr<Series>, std::less<>> user;
 };
 
-Registry& registry() { return Lasting<Registry>::get(); }
+Registry& registry() { return ProcessLifetime<Registry>::get(); }
 
 /// Needs the registry's lock.
 TimingSummary summarize(const Series& series) {

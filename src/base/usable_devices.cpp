@@ -27,7 +27,7 @@ struct Reasons {
       unusable_devices.fetch_or(1U << device, std::memory_order_release);
     }
   }
-  static Reasons& get() { return Lasting<Reasons>::get(); }
+  static Reasons& get() { return ProcessLifetime<Reasons>::get(); }
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ using CompletionRef = Ref<Completion>;
 enum class ShapeId : std::uint32_t;  // the ir layer's
 
 /// What a value is, for whoever lists tensors.
-struct ValueKind {
+struct ValueInfo {
   DType dtype = DType::float32;
   std::uint8_t device = 0;
   ShapeId shape{};
@@ -98,7 +98,7 @@ struct Value {
   static constexpr bool kCanBeFound = true;
 
   std::atomic<std::uint32_t> refs{0};  // 0: free, or not published yet
-  ValueKind kind;                      // set at creation
+  ValueInfo info;                      // set at creation
   /// A tape's hint where it keeps this value among its leaves: tape serial << 32 | slot. Verified before use: a
   /// stale or racing one only costs a look into the tape's index.
   std::atomic<std::uint64_t> leaf_hint{0};
@@ -108,9 +108,9 @@ struct Value {
   FailureRef failure;  // written before the producer is done, then constant
   BufferRef on_host;   // of a device whose memory the host cannot read: a copy, once somebody has read it
 
-  static Ref<Value> ready(BufferRef buffer, const ValueKind& kind = {});
-  static Ref<Value> failed(FailureRef failure, const ValueKind& kind = {});
-  static Ref<Value> future(CompletionRef producer, const ValueKind& kind);
+  static Ref<Value> ready(BufferRef buffer, const ValueInfo& info = {});
+  static Ref<Value> failed(FailureRef failure, const ValueInfo& info = {});
+  static Ref<Value> future(CompletionRef producer, const ValueInfo& info);
   static void destroy(Value* value);
 
   /// Work under way has one of the references until it ends.

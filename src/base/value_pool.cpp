@@ -28,7 +28,7 @@ struct ValueStore {
   }
 };
 
-ValueStore& store() { return Lasting<ValueStore>::get(); }
+ValueStore& store() { return ProcessLifetime<ValueStore>::get(); }
 
 /// Free values of one thread.
 struct ValuePool {
@@ -77,30 +77,30 @@ Value* take() {
 }
 
 /// From here on every_value() may find it.
-ValueRef publish(Value* value, const ValueKind& kind) {
-  value->kind = kind;
+ValueRef publish(Value* value, const ValueInfo& info) {
+  value->info = info;
   value->refs.store(1, std::memory_order_release);
   return ValueRef::adopt(value);
 }
 
 }  // namespace
 
-ValueRef Value::ready(BufferRef buffer, const ValueKind& kind) {
+ValueRef Value::ready(BufferRef buffer, const ValueInfo& info) {
   Value* value = take();
   value->buffer = std::move(buffer);
-  return publish(value, kind);
+  return publish(value, info);
 }
 
-ValueRef Value::failed(FailureRef failure, const ValueKind& kind) {
+ValueRef Value::failed(FailureRef failure, const ValueInfo& info) {
   Value* value = take();
   value->failure = std::move(failure);
-  return publish(value, kind);
+  return publish(value, info);
 }
 
-ValueRef Value::future(CompletionRef producer, const ValueKind& kind) {
+ValueRef Value::future(CompletionRef producer, const ValueInfo& info) {
   Value* value = take();
   value->producer = std::move(producer);
-  return publish(value, kind);
+  return publish(value, info);
 }
 
 void Value::destroy(Value* value) {

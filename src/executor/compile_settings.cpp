@@ -87,7 +87,7 @@ class Known {
   std::optional<CompileOptions> from_environment_;
 };
 
-Known& known() { return Lasting<Known>::get(); }
+Known& known() { return ProcessLifetime<Known>::get(); }
 
 std::atomic<const CompileOptions*> current{nullptr};
 

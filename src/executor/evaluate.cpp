@@ -177,10 +177,8 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     check_fallbacks(*plan, extract.graph.sources);
     check_memory(*plan, extract.graph.sources, [&] { return given_away(tape, extract, version); });
     if (saves_graphs()) saved = {extract.graph, plan};
-    std::optional<Blocking> blocking;
-    std::unique_ptr<Run>
-        run;  // outlives no_fork: what it lets go of may need a front end's lock, which a fork may hold
-    const NoForkNow no_fork;
+    Launch launch;
+    std::unique_ptr<Run> run;
     {
       const TapeGuard guard(tape);
       if (tape.version() != version) continue;
@@ -192,7 +190,7 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
       run = bind_run(tape, selection, extract, std::move(plan));
     }
     count_run(*run);
-    completion = launch(run, next, blocking);
+    completion = launch.start(std::move(run), next);
     break;
   }
   if (saved) save_graph(*saved);
@@ -204,9 +202,8 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
   // What has to be looked at more closely takes the longer way.
   if (!owned_by_caller(tape) || saves_graphs() || memory_is_limited(tape.device)) return {};
   require_usable(tape.device);
-  std::optional<Blocking> blocking;
-  std::unique_ptr<Run> run;  // outlives no_fork, as above
-  const NoForkNow no_fork;
+  Launch launch;
+  std::unique_ptr<Run> run;
   {
     const TapeGuard guard(tape);
     Replay* replay = replay_of(tape.device);
@@ -217,7 +214,7 @@ CompletionRef replay(Tape& tape, AfterLaunch next) {
   }
   count(kHit);
   count_run(*run);
-  return launch(run, next, blocking);
+  return launch.start(std::move(run), next);
 }
 
 void evaluate_one(TensorState& state) {

@@ -54,7 +54,7 @@ struct Notes {
   std::map<std::string, std::size_t> by_key;  // index of a finding
   std::size_t left_out = 0;                   // compiles
 };
-Notes& notes() { return Lasting<Notes>::get(); }
+Notes& notes() { return ProcessLifetime<Notes>::get(); }
 
 std::string at(const Source& source) {
   const std::string line = to_string(source);

@@ -39,7 +39,7 @@ struct Notes {
   std::map<Place, std::uint64_t> runs;
   std::array<std::uint64_t, kMaxDevices> copies{};
 };
-Notes& notes() { return Lasting<Notes>::get(); }
+Notes& notes() { return ProcessLifetime<Notes>::get(); }
 
 /// "`sort` (`sort_values`) at train.py:3"
 std::string op_text(Op op, const Source& source) {

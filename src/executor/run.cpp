@@ -86,13 +86,13 @@ Where where_to_run(const Run& run, AfterLaunch next) {
 
 }  // namespace
 
-CompletionRef launch(std::unique_ptr<Run>& run, AfterLaunch next, std::optional<Blocking>& blocking) noexcept {
+CompletionRef Launch::start(std::unique_ptr<Run> run, AfterLaunch next) noexcept {
   CompletionRef completion = run->completion;
   if (const Where where = where_to_run(*run, next); where != Where::worker) {
     count(kInline);
-    if (where == Where::here_without_locks) blocking.emplace();
+    if (where == Where::here_without_locks) blocking_.emplace();
     Run* const started = run.release();
-    if (start_here(*started)) run.reset(started);
+    if (start_here(*started)) done_.reset(started);
     return completion;
   }
   count(kQueued);

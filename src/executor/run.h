@@ -5,6 +5,7 @@
 #include "executor/evaluate.h"
 #include "executor/plan.h"
 #include "executor/work.h"
+#include "executor/workers.h"
 
 #include <cstddef>
 #include <memory>
@@ -28,10 +29,21 @@ struct Run final : Work {
   FenceRef settle() noexcept override;
 };
 
-/// Starts a run as soon as its inputs are there: at once on this thread when it is short and they are, or when a device
-/// with queues does the work; else on a worker. For a caller that waits for the end, more is short; a front end's lock
-/// is let go meanwhile, by `blocking`. A run that is done is left to the caller, who destroys it and then `blocking`
-/// once it may block.
-CompletionRef launch(std::unique_ptr<Run>& run, AfterLaunch next, std::optional<Blocking>& blocking) noexcept;
+/// What a thread holds while it launches a run. No fork comes between while it lives.
+///
+/// The order of the members matters: they end last to first. Forks may happen again before a run that is done lets go
+/// of its inputs, because that may need the lock of a front end, which a thread that forks may hold. `blocking_` has
+/// given that lock away, and takes it back at the very end.
+class Launch {
+ public:
+  /// Starts the run as soon as its inputs are there: at once on this thread when it is short and they are, or when a
+  /// device with queues does the work; else on a worker. For a caller that waits for the end, more is short.
+  CompletionRef start(std::unique_ptr<Run> run, AfterLaunch next) noexcept;
+
+ private:
+  std::optional<Blocking> blocking_;
+  std::unique_ptr<Run> done_;
+  const NoForkNow no_fork_;
+};
 
 }  // namespace lento

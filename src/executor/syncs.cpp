@@ -39,7 +39,7 @@ struct Notes {
   std::map<std::pair<WaitKind, Line>, Waits> waits;
   std::set<std::string> warned;  // lines as text: a front end's positions are finer than lines
 };
-Notes& notes() { return Lasting<Notes>::get(); }
+Notes& notes() { return ProcessLifetime<Notes>::get(); }
 
 std::atomic<SyncMode> mode{SyncMode::allow};
 std::atomic<bool> mode_of_waits{false};

@@ -41,7 +41,7 @@ class ReachedFence final : public Fence {
 /// Through the memory of the host: from it, to it, or both.
 struct Transfer final : Work {
   Transfer(DeviceQueues* of_source, const Value& source, std::uint8_t to)
-      : Work(to), from(of_source), source_device(source.kind.device) {}
+      : Work(to), from(of_source), source_device(source.info.device) {}
 
   DeviceQueues* const from;  // null: the source lies in the host's memory
   const std::uint8_t source_device;
@@ -124,12 +124,12 @@ struct Transfer final : Work {
   }
 };
 
-ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::size_t bytes, const ValueKind& kind) {
-  const std::uint8_t to = kind.device;
+ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::size_t bytes, const ValueInfo& info) {
+  const std::uint8_t to = info.device;
   auto copy = std::make_unique<Transfer>(from, *source, to);
   copy->target = backend_of(to).allocate(bytes, to);
   copy->inputs.push_back(source);
-  ValueRef there = Value::future(copy->completion, kind);
+  ValueRef there = Value::future(copy->completion, info);
   copy->outputs.push_back(there);
   const NoForkNow no_fork;
   const bool only_queues = from != nullptr || queues_of(to) != nullptr;
@@ -148,35 +148,35 @@ struct Views {
 
 }  // namespace
 
-ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueKind& kind) {
-  require_usable(source->kind.device);
-  require_usable(kind.device);
-  DeviceQueues* const from = queues_of(source->kind.device);
-  count(from == nullptr ? kUploads : queues_of(kind.device) == nullptr ? kDownloads : kMoves);
-  return transfer(source, from, bytes, kind);
+ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueInfo& info) {
+  require_usable(source->info.device);
+  require_usable(info.device);
+  DeviceQueues* const from = queues_of(source->info.device);
+  count(from == nullptr ? kUploads : queues_of(info.device) == nullptr ? kDownloads : kMoves);
+  return transfer(source, from, bytes, info);
 }
 
-ValueRef upload(const void* data, std::size_t bytes, const ValueKind& kind) {
+ValueRef upload(const void* data, std::size_t bytes, const ValueInfo& info) {
   const TimedSection timed(kUploadTime);
-  require_usable(kind.device);
+  require_usable(info.device);
   count(kUploads);
-  DeviceQueues* const queues = queues_of(kind.device);
+  DeviceQueues* const queues = queues_of(info.device);
   if (queues == nullptr) {
-    BufferRef buffer = backend_of(kind.device).allocate(bytes, kind.device);
-    backend_of(kind.device).copy_from_host(*buffer, data, bytes);
-    return Value::ready(std::move(buffer), kind);
+    BufferRef buffer = backend_of(info.device).allocate(bytes, info.device);
+    backend_of(info.device).copy_from_host(*buffer, data, bytes);
+    return Value::ready(std::move(buffer), info);
   }
   BufferRef host = queues->host_memory(bytes);
   if (bytes != 0) std::memcpy(host->data(), data, bytes);
-  return transfer(Value::ready(std::move(host), kind), nullptr, bytes, kind);
+  return transfer(Value::ready(std::move(host), info), nullptr, bytes, info);
 }
 
 const void* host_view(Value& value) {
-  const std::uint8_t device = value.kind.device;
+  const std::uint8_t device = value.info.device;
   require_usable(device);
   DeviceQueues* const queues = queues_of(device);
   if (queues == nullptr) return backend_of(device).host_pointer(*value.buffer);
-  Views& views = Lasting<Views>::get();
+  Views& views = ProcessLifetime<Views>::get();
   {
     const std::lock_guard lock(views.mutex);
     if (value.on_host) return value.on_host->data();

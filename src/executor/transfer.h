@@ -9,10 +9,10 @@ namespace lento {
 
 /// Starts a copy of a value to another device, behind whatever makes it. The value there.
 /// `kind` is what it is there.
-ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueKind& kind);
+ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueInfo& info);
 
 /// The host's data as a value on a device. The data has been read when this comes back. Throws MemoryError.
-ValueRef upload(const void* data, std::size_t bytes, const ValueKind& kind);
+ValueRef upload(const void* data, std::size_t bytes, const ValueInfo& info);
 
 /// Where the host can read a settled value, for as long as the value lives. Of a device with memory of its own it is a
 /// copy, which is made once.

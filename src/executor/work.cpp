@@ -54,7 +54,7 @@ struct DeviceWork {
     planned_bytes -= work.planned_bytes();
   }
 };
-DeviceWork& work_on(std::uint8_t device) { return Lasting<std::array<DeviceWork, kMaxDevices>>::get()[device]; }
+DeviceWork& work_on(std::uint8_t device) { return ProcessLifetime<std::array<DeviceWork, kMaxDevices>>::get()[device]; }
 constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 

@@ -65,7 +65,7 @@ class AddedOps {
   std::atomic<const OpInfo*> slots_[kMaxOps - kFirstAddedOp] = {};  // set once each, never freed
 };
 
-AddedOps& added_ops() { return Lasting<AddedOps>::get(); }
+AddedOps& added_ops() { return ProcessLifetime<AddedOps>::get(); }
 
 /// The descriptor, or null where there is no op of this number.
 const OpInfo* find_info(Op op) { return index_of(op) < kFirstAddedOp ? catalogue_op(op) : added_ops().get(op); }

@@ -28,7 +28,7 @@ void name_op_counter(const OpCounterBlock& block, Op op, std::string_view name) 
 }  // namespace
 
 CounterId make_op_counters(std::string_view prefix) {
-  OpCounterBlocks& all = Lasting<OpCounterBlocks>::get();
+  OpCounterBlocks& all = ProcessLifetime<OpCounterBlocks>::get();
   const std::lock_guard lock(all.mutex);
   for (const OpCounterBlock& block : all.blocks) {
     if (block.prefix == prefix) return block.first;
@@ -40,7 +40,7 @@ CounterId make_op_counters(std::string_view prefix) {
 }
 
 void name_op_counters(Op op, std::string_view name) {
-  OpCounterBlocks& all = Lasting<OpCounterBlocks>::get();
+  OpCounterBlocks& all = ProcessLifetime<OpCounterBlocks>::get();
   const std::lock_guard lock(all.mutex);
   for (const OpCounterBlock& block : all.blocks) name_op_counter(block, op, name);
 }

@@ -33,7 +33,7 @@ class CompiledProgram final : public Program {
   std::size_t reused_bytes(std::span<const std::uint8_t> donated) const override {
     return donors_.reused_bytes(schedule_, donated);
   }
-  std::size_t kernels() const override { return schedule_.steps.size(); }
+  std::size_t launch_count() const override { return schedule_.steps.size(); }
   std::size_t compiled_kernels() const override { return prepared_.compiled; }
   std::size_t code_bytes() const override;
   std::string text() const override;

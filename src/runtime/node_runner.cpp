@@ -16,7 +16,7 @@ const FailureRef& unknown_failure() {
   struct Unknown {
     FailureRef failure = Failure::make(ErrorKind::backend, "an input has failed", {});
   };
-  return Lasting<Unknown>::get().failure;
+  return ProcessLifetime<Unknown>::get().failure;
 }
 
 const FailureRef& why_failed(const Value& input, const DeviceQueues* queues) {

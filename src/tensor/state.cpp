@@ -84,21 +84,21 @@ void TensorState::destroy(TensorState* state) {
   }
 }
 
-ValueKind kind_here(DType dtype, std::uint8_t device, ShapeId shape) {
+ValueInfo info_here(DType dtype, std::uint8_t device, ShapeId shape) {
   Source source = current_call.source;
   source.scope = current_call.scope;
   return {dtype, device, shape, source};
 }
 
 Tensor make_tensor(ValueRef value) {
-  TensorState* state = make_state(value->kind.dtype, value->kind.shape, value->kind.device);
+  TensorState* state = make_state(value->info.dtype, value->info.shape, value->info.device);
   give_value(*state, std::move(value));
   return Tensor::adopt(state);
 }
 
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape) {
   const std::uint8_t device = buffer->device();
-  return make_tensor(Value::ready(std::move(buffer), kind_here(dtype, device, shape)));
+  return make_tensor(Value::ready(std::move(buffer), info_here(dtype, device, shape)));
 }
 
 void fail_undefined() { fail<ValueError>("the tensor handle is empty: it was default-constructed or moved from"); }

@@ -44,7 +44,7 @@ inline void give_value(TensorState& state, ValueRef value) {
 /// A tensor that has this value, which may still be computed.
 Tensor make_tensor(ValueRef value);
 /// What a value is that the current call makes.
-ValueKind kind_here(DType dtype, std::uint8_t device, ShapeId shape);
+ValueInfo info_here(DType dtype, std::uint8_t device, ShapeId shape);
 /// A ready tensor on this buffer.
 Tensor make_ready(BufferRef buffer, DType dtype, ShapeId shape);
 

@@ -41,7 +41,7 @@ struct Registry {
   }
 };
 
-Registry& registry() { return Lasting<Registry>::get(); }
+Registry& registry() { return ProcessLifetime<Registry>::get(); }
 
 struct ThreadEnd {
   ~ThreadEnd() {

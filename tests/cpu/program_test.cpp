@@ -147,8 +147,8 @@ TEST(CpuPrograms, NormalisationWithNewAxesIsOneKernel) {
   return %4
 }
 )");
-  EXPECT_EQ(cpu_program(graph).kernels(), 1U);
-  EXPECT_GT(cpu_program(graph, kUnfused).kernels(), 1U);
+  EXPECT_EQ(cpu_program(graph).launch_count(), 1U);
+  EXPECT_GT(cpu_program(graph, kUnfused).launch_count(), 1U);
 }
 
 }  // namespace

@@ -157,11 +157,11 @@ TEST(DLPackIn, MemoryThatNobodyWritesIsSharedAndGivenBackAtTheEnd) {
       const Tensor x = from_dlpack(&producer);
       EXPECT_EQ(x.data<float>(), producer.values.data());
       EXPECT_EQ((x * 2).sum().item<float>(), 30.0F);
-      let_finish();
+      wait_for_urgent_tasks();
       EXPECT_EQ(producer.given_back, 0);
     }
     step({}, {.wait = true});
-    let_finish();
+    wait_for_urgent_tasks();
     EXPECT_EQ(producer.given_back, 1);
   }
 }
@@ -174,7 +174,7 @@ TEST(DLPackIn, CopyDecidesWhereItIsGiven) {
       const Tensor shared = from_dlpack(&producer, false);
       EXPECT_EQ(shared.data<float>(), producer.values.data());
     }
-    let_finish();
+    wait_for_urgent_tasks();
     EXPECT_EQ(producer.given_back, 1);
   }
   Versioned producer;
@@ -225,7 +225,7 @@ TEST(DLPackIn, AProducerWithoutADeleterIsFine) {
   producer->deleter = nullptr;
   producer->flags = dlpack::kReadOnly;
   EXPECT_EQ(from_dlpack(&producer).sum().item<float>(), 15.0F);
-  let_finish();
+  wait_for_urgent_tasks();
 }
 
 TEST(DLPackIn, ADeleterMayCallLento) {
@@ -237,7 +237,7 @@ TEST(DLPackIn, ADeleterMayCallLento) {
   {
     const Tensor x = from_dlpack(&producer);
   }
-  let_finish();
+  wait_for_urgent_tasks();
   EXPECT_EQ(sum, 23);
 }
 

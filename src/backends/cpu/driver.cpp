@@ -81,6 +81,6 @@ class CpuDriver final : public Driver {
 
 }  // namespace
 
-Driver& cpu_driver() { return Lasting<CpuDriver>::get(); }
+Driver& cpu_driver() { return ProcessLifetime<CpuDriver>::get(); }
 
 }  // namespace lento::cpu

@@ -111,7 +111,7 @@ class Buffers {
   std::atomic<int> waiting_{0};
 };
 
-Buffers& buffers() { return Lasting<Buffers>::get(); }
+Buffers& buffers() { return ProcessLifetime<Buffers>::get(); }
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
 

@@ -17,7 +17,7 @@ class Interpreter final : public Program {
   double estimated_microseconds() const override { return estimated_microseconds_; }
   std::size_t bytes() const override { return graph_.nodes.size() * (sizeof(Record) + 2 * sizeof(std::uint32_t)); }
   std::size_t planned_peak() const override { return planned_peak_; }
-  std::size_t kernels() const override { return kernels_; }
+  std::size_t launch_count() const override { return kernels_; }
   std::string text() const override;
 
  private:

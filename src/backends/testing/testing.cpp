@@ -102,7 +102,7 @@ class GuardedProgram final : public Program {
   }
   std::size_t bytes() const override { return inner_->bytes(); }
   std::size_t planned_peak() const override { return inner_->planned_peak(); }
-  std::size_t kernels() const override { return inner_->kernels(); }
+  std::size_t launch_count() const override { return inner_->launch_count(); }
   std::string text() const override { return inner_->text(); }
 
  private:

@@ -99,13 +99,13 @@ struct Slabs {
 }  // namespace
 
 CodeMemory::CodeMemory(std::size_t bytes)
-    : pages_(Lasting<Slabs>::get().take(std::max<std::size_t>((bytes + page_bytes() - 1) / page_bytes(), 1))) {
+    : pages_(ProcessLifetime<Slabs>::get().take(std::max<std::size_t>((bytes + page_bytes() - 1) / page_bytes(), 1))) {
   if (!pages_.empty()) return;
   if (errno == ENOMEM || errno == EAGAIN) fail<MemoryError>("cpu: no memory for {} bytes of code", bytes);
   fail<BackendError>("cpu: no memory for {} bytes of code: {}", bytes, std::generic_category().message(errno));
 }
 
-CodeMemory::~CodeMemory() { Lasting<Slabs>::get().put(pages_); }
+CodeMemory::~CodeMemory() { ProcessLifetime<Slabs>::get().put(pages_); }
 
 void CodeMemory::write(std::span<const std::byte> code) {
   const auto protect = [this](int access) {
@@ -121,7 +121,7 @@ void CodeMemory::write(std::span<const std::byte> code) {
 }
 
 std::size_t code_slabs() {
-  Slabs& slabs = Lasting<Slabs>::get();
+  Slabs& slabs = ProcessLifetime<Slabs>::get();
   const std::lock_guard lock(slabs.mutex);
   return slabs.all.size();
 }

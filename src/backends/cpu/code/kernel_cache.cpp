@@ -57,7 +57,7 @@ struct Cache {
   }
 };
 
-Cache& cache() { return Lasting<Cache>::get(); }
+Cache& cache() { return ProcessLifetime<Cache>::get(); }
 
 }  // namespace
 

@@ -49,7 +49,7 @@ class PrimitiveCache {
     return entries_.size();
   }
 
-  static PrimitiveCache& instance() { return Lasting<PrimitiveCache>::get(); }
+  static PrimitiveCache& instance() { return ProcessLifetime<PrimitiveCache>::get(); }
 
  private:
   struct Entry {

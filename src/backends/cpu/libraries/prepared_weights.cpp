@@ -67,7 +67,7 @@ struct Notes {
   }
 };
 
-Notes& notes() { return Lasting<Notes>::get(); }
+Notes& notes() { return ProcessLifetime<Notes>::get(); }
 
 }  // namespace
 
