@@ -60,9 +60,9 @@ class ProcessLifetime {
   static inline const bool made_at_start_ = (get(), true);
 };
 
-/// The one T of a process, made and kept as a ProcessLifetime is; the child of a fork has its own. For what threads of the
-/// parent may be waiting on: no thread of the child can wake them, and a condition variable that counts them may never
-/// return.
+/// The one T of a process, made and kept as a ProcessLifetime is; the child of a fork has its own. For what threads of
+/// the parent may be waiting on: no thread of the child can wake them, and a condition variable that counts them may
+/// never return.
 template <class T>
 class PerProcess {
  public:

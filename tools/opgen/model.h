@@ -103,7 +103,7 @@ struct Entry {
   bool waits = false;         ///< a composite that reads values: its shape depends on data
   bool updates = false;       ///< a primitive whose result is its first operand with some elements replaced
   std::vector<Text> extents;  ///< attributes of a primitive that are extents of its operands or results
-  Json samples;  ///< null when there are none
+  Json samples;               ///< null when there are none
   Position samples_at;
   std::vector<Position> sample_at;  ///< of each sample, when they are a list
   std::string numpy;
