@@ -1,4 +1,5 @@
-// Backend: what a device must offer. Built-in and plug-in backends implement the same interface.
+// Backend: one kind of devices, and how programs run on them. Most give a driver (driver.h) and leave programs to the
+// runtime; those that exist as an oracle or for tests make programs of their own.
 #pragma once
 
 #include "backend/node_call.h"

@@ -334,8 +334,8 @@ class Fuser {
     return std::nullopt;
   }
 
-  /// True for a group of which nothing is read but by itself, by a later group, and by a node that is to join that:
-  /// as when a moment of an optimizer is scaled before the gradient is there.
+  /// True when a group can become part of a later one, which the node `joins` is about to join: nobody else reads what
+  /// the group computes. A moment of an optimizer, for example, is scaled before the gradient is there.
   bool can_wait(std::uint32_t group, std::uint32_t later, std::uint32_t joins) const {
     if (result_.groups[group].level > result_.groups[later].level) return false;
     return std::ranges::all_of(result_.groups[group].nodes, [&](std::uint32_t node) {
@@ -346,7 +346,7 @@ class Fuser {
     });
   }
 
-  /// Nothing else goes over the elements of what a reduction reads apart.
+  /// The group of a reduction that reads its operand where it is stored: no element value joins it.
   bool is_apart(const Group& group) const { return result_.apart[group.nodes.front()] != 0; }
 
   bool can_merge(std::uint32_t a, std::uint32_t b) const {

@@ -19,7 +19,7 @@
 //
 // Rows of an operand may be picked by positions that another operand holds: `$1: float32 one at $0`.
 //
-// Elements are combined in the order that docs/decisions.md fixes for every backend; it depends on the number of
+// Elements are combined in the order that ir/reduction_order.h fixes for every backend; it depends on the number of
 // reduced elements alone.
 #pragma once
 

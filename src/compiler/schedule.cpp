@@ -40,8 +40,9 @@ bool set_reductions_apart(const Graph& graph, const Group& group, std::vector<st
   return any;
 }
 
-/// Fuses until every group has a kernel: what has none is tried again with its reductions apart, then with them, or
-/// everything in it, alone.
+/// Fuses until every group has a kernel. A group without one is fused again under the first of these conditions that is
+/// new to it: the rows that it picks are copied by calls; its reductions read their operands where they are stored; its
+/// reductions, or all its nodes if it has none, are calls.
 void make_steps(const Graph& graph, const Target& target, const CompileOptions& options, Schedule& schedule) {
   SetApart apart(graph);
   std::vector<Kernel>& kernels = schedule.kernels;

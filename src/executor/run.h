@@ -36,8 +36,9 @@ struct Run final : Work {
 /// given that lock away, and takes it back at the very end.
 class Launch {
  public:
-  /// Starts the run as soon as its inputs are there: at once on this thread when it is short and they are, or when a
-  /// device with queues does the work; else on a worker. For a caller that waits for the end, more is short.
+  /// Starts the run as soon as its inputs are there. When they are there already, and the run is short or a device with
+  /// queues does the work, that is at once and on this thread; otherwise it is on a worker. For a caller that waits for
+  /// the end, longer runs count as short too.
   CompletionRef start(std::unique_ptr<Run> run, AfterLaunch next) noexcept;
 
  private:
