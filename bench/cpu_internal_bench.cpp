@@ -42,12 +42,12 @@ void multiply(benchmark::State& state, DType dtype, const Shape& a_shape, const 
     problem.b.row = 1;
     problem.b.column = problem.k;
   }
-  const auto plan = lento::cpu::MatmulPlan::make(problem);
+  const auto prepared = lento::cpu::PreparedMatmul::make(problem);
   const auto a = ones(dtype, element_count(a_shape));
   const auto b = ones(dtype, element_count(b_shape));
   auto c = ones(dtype, lento::element_count(problem.batch.span()) * problem.m * problem.n);
-  for (auto _ : state) plan->run(a.data(), b.data(), c.data());
-  set_rate(state, plan->products());
+  for (auto _ : state) prepared->run(a.data(), b.data(), c.data());
+  set_rate(state, prepared->products());
 }
 
 void square(benchmark::State& state, DType dtype) {
@@ -85,13 +85,13 @@ void convolve(benchmark::State& state, lento::cpu::ConvolutionKind kind) {
   const std::int64_t groups = state.range(5);
   const lento::cpu::ConvolutionProblem problem{
       kind, DType::float32, {n, c, h, h}, {o, c / groups, k, k}, {n, o, h, h}, {1, 1}, {k / 2, k / 2}, {1, 1}, groups};
-  const auto plan = lento::cpu::ConvolutionPlan::make(problem);
-  if (plan == nullptr) return state.SkipWithError("not supported");
+  const auto prepared = lento::cpu::PreparedConvolution::make(problem);
+  if (prepared == nullptr) return state.SkipWithError("not supported");
   auto x = ones(DType::float32, element_count(problem.x));
   auto weight = ones(DType::float32, element_count(problem.weight));
   auto y = ones(DType::float32, element_count(problem.y));
-  for (auto _ : state) plan->run(x.data(), weight.data(), y.data());
-  set_rate(state, plan->products());
+  for (auto _ : state) prepared->run(x.data(), weight.data(), y.data());
+  set_rate(state, prepared->products());
 }
 void convolution_shapes(benchmark::internal::Benchmark* bench) {
   bench->Args({32, 1, 28, 32, 3, 1})

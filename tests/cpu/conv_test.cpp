@@ -83,11 +83,11 @@ void run_reference(ConvolutionKind kind, const Case& c, const Shape& y_shape, Op
 
 template <class T>
 void expect_like_reference(ConvolutionKind kind, const Case& c, Shape y_shape) {
-  const auto plan = ConvolutionPlan::make(problem_of(kind, dtype_of<T>(), c, y_shape));
-  ASSERT_NE(plan, nullptr);
+  const auto prepared = PreparedConvolution::make(problem_of(kind, dtype_of<T>(), c, y_shape));
+  ASSERT_NE(prepared, nullptr);
   Operands<T> ours(c, y_shape);
   Operands<T> expected(c, y_shape);
-  plan->run(ours.x.data(), ours.weight.data(), ours.y.data());
+  prepared->run(ours.x.data(), ours.weight.data(), ours.y.data());
   run_reference(kind, c, y_shape, expected);
   EXPECT_LE(largest_distance(ours.result(kind), expected.result(kind)), error_bound<T>(sum_length(kind, c, y_shape)));
 }
@@ -155,13 +155,13 @@ TEST_P(Convolutions, AreLikeTheReferenceInEveryFloatType) {
 TEST_P(Convolutions, BitsDoNotDependOnTheNumberOfThreads) {
   const int before = get_num_threads();
   const Shape y = result_shape(geometry());
-  const auto plan = ConvolutionPlan::make(problem_of(kind(), DType::float32, geometry(), y));
-  ASSERT_NE(plan, nullptr);
+  const auto prepared = PreparedConvolution::make(problem_of(kind(), DType::float32, geometry(), y));
+  ASSERT_NE(prepared, nullptr);
   std::vector<float> first;
   for (const int threads : {1, 2, 5}) {
     set_num_threads(threads);
     Operands<float> operands(geometry(), y);
-    plan->run(operands.x.data(), operands.weight.data(), operands.y.data());
+    prepared->run(operands.x.data(), operands.weight.data(), operands.y.data());
     if (first.empty()) first = operands.result(kind());
     EXPECT_EQ(first, operands.result(kind())) << threads;
   }
@@ -186,16 +186,16 @@ TEST(Transpose, MovesEveryElementAndNoOther) {
   }
 }
 
-TEST(Convolution, OnePlanRunsOnManyThreadsAtOnce) {
+TEST(Convolution, OneRunsOnManyThreadsAtOnce) {
   const Case& c = kCases[12];
   const Shape y = result_shape(c);
-  const auto plan = ConvolutionPlan::make(problem_of(ConvolutionKind::forward, DType::float32, c, y));
-  ASSERT_NE(plan, nullptr);
+  const auto prepared = PreparedConvolution::make(problem_of(ConvolutionKind::forward, DType::float32, c, y));
+  ASSERT_NE(prepared, nullptr);
   std::vector<Operands<float>> operands(4, Operands<float>(c, y));
   std::vector<std::thread> threads;
   for (auto& own : operands) {
     threads.emplace_back([&] {
-      for (int round = 0; round < 5; ++round) plan->run(own.x.data(), own.weight.data(), own.y.data());
+      for (int round = 0; round < 5; ++round) prepared->run(own.x.data(), own.weight.data(), own.y.data());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -208,9 +208,9 @@ TEST(Convolution, NanReachesExactlyTheWindowsThatSeeIt) {
     const Shape y = result_shape(c);
     Operands<float> operands(c, y);
     operands.x[0] = std::numeric_limits<float>::quiet_NaN();  // the corner of channel 0
-    const auto plan = ConvolutionPlan::make(problem_of(ConvolutionKind::forward, DType::float32, c, y));
-    ASSERT_NE(plan, nullptr);
-    plan->run(operands.x.data(), operands.weight.data(), operands.y.data());
+    const auto prepared = PreparedConvolution::make(problem_of(ConvolutionKind::forward, DType::float32, c, y));
+    ASSERT_NE(prepared, nullptr);
+    prepared->run(operands.x.data(), operands.weight.data(), operands.y.data());
     int wrong = 0;
     for (std::size_t i = 0; i < operands.y.size(); ++i) {
       const bool sees = i % 36 / 6 <= 1 && i % 6 <= 1;
@@ -224,7 +224,7 @@ TEST(Convolution, GradientsOfSmallerResultsAreRightOrLeftToTheReference) {
   const Case c{{2, 3, 9, 9}, {4, 3, 3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1};
   const Shape smaller{2, 4, 4, 5};
   for (const ConvolutionKind kind : {ConvolutionKind::input_grad, ConvolutionKind::weight_grad}) {
-    if (ConvolutionPlan::make(problem_of(kind, DType::float32, c, smaller)) != nullptr)
+    if (PreparedConvolution::make(problem_of(kind, DType::float32, c, smaller)) != nullptr)
       expect_like_reference<float>(kind, c, smaller);
   }
 }
@@ -232,10 +232,10 @@ TEST(Convolution, GradientsOfSmallerResultsAreRightOrLeftToTheReference) {
 TEST(Convolution, OtherTypesAndMoreAxesAreLeftToTheReference) {
   const Case c = kCases[0];
   for (const DType dtype : {DType::float64, DType::complex64, DType::int32}) {
-    EXPECT_EQ(ConvolutionPlan::make(problem_of(ConvolutionKind::forward, dtype, c, result_shape(c))), nullptr);
+    EXPECT_EQ(PreparedConvolution::make(problem_of(ConvolutionKind::forward, dtype, c, result_shape(c))), nullptr);
   }
   const Case four{{1, 1, 2, 2, 2, 2}, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}, {1, 1, 1, 1}, 1};
-  EXPECT_EQ(ConvolutionPlan::make(problem_of(ConvolutionKind::forward, DType::float32, four, result_shape(four))),
+  EXPECT_EQ(PreparedConvolution::make(problem_of(ConvolutionKind::forward, DType::float32, four, result_shape(four))),
             nullptr);
 }
 

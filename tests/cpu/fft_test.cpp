@@ -36,7 +36,7 @@ Transformed<In, Out> transform(const FftProblem& problem, const std::vector<In>&
   const Shape to{problem.outer, problem.kind == FftKind::real_to_complex ? half : problem.size, problem.inner};
   const auto count = static_cast<std::size_t>(element_count(to));
   Transformed<In, Out> both{std::vector<Out>(count), std::vector<Out>(count)};
-  FftPlan::make(problem)->run(x.data(), both.result.data());
+  PreparedFft::make(problem)->run(x.data(), both.result.data());
   const Array in(const_cast<In*>(x.data()), dtype_of<In>(), from);
   const Array out(both.expected.data(), dtype_of<Out>(), to);
   if (problem.kind == FftKind::complex) {
@@ -127,8 +127,8 @@ TEST(Fft, TakesHalvesAsFloat32) {
 TEST(Fft, OfAnEmptyBatchIsNothing) {
   for (const FftKind kind : {FftKind::complex, FftKind::real_to_complex, FftKind::complex_to_real}) {
     const DType dtype = kind == FftKind::real_to_complex ? DType::float32 : DType::complex64;
-    FftPlan::make({kind, dtype, 0, 8, 3, false})->run(nullptr, nullptr);
-    FftPlan::make({kind, dtype, 2, 100, 0, false})->run(nullptr, nullptr);
+    PreparedFft::make({kind, dtype, 0, 8, 3, false})->run(nullptr, nullptr);
+    PreparedFft::make({kind, dtype, 2, 100, 0, false})->run(nullptr, nullptr);
   }
 }
 
@@ -139,12 +139,12 @@ TEST(Fft, DoesNotReadTheImaginaryPartsThatAHermitianSequenceCannotHave) {
       auto x = random_elements<std::complex<double>>(lines * extent, 5);
       const FftProblem problem{FftKind::complex_to_real, DType::complex128, lines, n, 1, true};
       std::vector<double> plain(static_cast<std::size_t>(lines * n)), changed(plain.size());
-      FftPlan::make(problem)->run(x.data(), plain.data());
+      PreparedFft::make(problem)->run(x.data(), plain.data());
       for (std::int64_t line = 0; line < lines; ++line) {
         x[static_cast<std::size_t>(line * extent)].imag(std::nan(""));
         if (n % 2 == 0) x[static_cast<std::size_t>(line * extent + n / 2)].imag(std::nan(""));
       }
-      FftPlan::make(problem)->run(x.data(), changed.data());
+      PreparedFft::make(problem)->run(x.data(), changed.data());
       EXPECT_EQ(std::memcmp(plain.data(), changed.data(), plain.size() * sizeof(double)), 0) << n;
     }
   }
@@ -156,9 +156,9 @@ TEST(Fft, ANanStaysInItsLine) {
     auto x = random_elements<C>(20 * n, 3);
     const FftProblem problem{FftKind::complex, DType::complex64, 20, n, 1, false};
     std::vector<C> plain(x.size()), spoilt(x.size());
-    FftPlan::make(problem)->run(x.data(), plain.data());
+    PreparedFft::make(problem)->run(x.data(), plain.data());
     x[static_cast<std::size_t>(7 * n + 1)] = C(std::nanf(""), 0);
-    FftPlan::make(problem)->run(x.data(), spoilt.data());
+    PreparedFft::make(problem)->run(x.data(), spoilt.data());
     for (std::int64_t line = 0; line < 20; ++line) {
       const auto at = static_cast<std::size_t>(line * n), count = static_cast<std::size_t>(n);
       if (line == 7) {
@@ -178,11 +178,11 @@ TEST(Fft, HasTheSameBitsForAnyNumberOfThreads) {
     const FftProblem problem{FftKind::complex, DType::complex64, outer, size, inner, false};
     const auto x = random_elements<C>(problem.outer * problem.size * problem.inner, 1);
     std::vector<C> one(x.size()), several(x.size());
-    const auto plan = FftPlan::make(problem);
+    const auto prepared = PreparedFft::make(problem);
     set_num_threads(1);
-    plan->run(x.data(), one.data());
+    prepared->run(x.data(), one.data());
     set_num_threads(3);
-    plan->run(x.data(), several.data());
+    prepared->run(x.data(), several.data());
     EXPECT_EQ(std::memcmp(one.data(), several.data(), one.size() * sizeof(C)), 0) << size;
   }
   set_num_threads(before);

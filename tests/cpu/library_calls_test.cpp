@@ -31,7 +31,7 @@ std::vector<T> product(std::int64_t m, std::int64_t k, std::int64_t n) {
   const auto a = random_elements<T>(m * k, 1);
   const auto b = random_elements<T>(k * n, 2);
   std::vector<T> c(static_cast<std::size_t>(m * n));
-  MatmulPlan::make(MatmulProblem::of(dtype_of<T>(), {m, k}, {k, n}))->run(a.data(), b.data(), c.data());
+  PreparedMatmul::make(MatmulProblem::of(dtype_of<T>(), {m, k}, {k, n}))->run(a.data(), b.data(), c.data());
   return c;
 }
 

@@ -127,9 +127,9 @@ Product<T> multiply(const std::vector<Cell<T>>& a, const Shape& a_shape, Layout 
   const auto count = static_cast<std::size_t>(element_count(product.shape));
   product.result.assign(count, Cell<T>(1));  // must all be written
   product.expected.assign(count, Cell<T>(0));
-  const auto plan = MatmulPlan::make(problem);
-  EXPECT_NE(plan, nullptr);
-  if (plan != nullptr) plan->run(placed_a.data(), placed_b.data(), product.result.data());
+  const auto prepared = PreparedMatmul::make(problem);
+  EXPECT_NE(prepared, nullptr);
+  if (prepared != nullptr) prepared->run(placed_a.data(), placed_b.data(), product.result.data());
   reference::matrix_multiply({product.expected.data(), dtype_of<T>(), product.shape},
                              {const_cast<Cell<T>*>(a.data()), dtype_of<T>(), a_shape},
                              {const_cast<Cell<T>*>(b.data()), dtype_of<T>(), b_shape});
@@ -223,17 +223,17 @@ TEST_P(EveryDType, BitsDoNotDependOnTheNumberOfThreads) {
   set_num_threads(before);
 }
 
-TEST_P(EveryDType, OnePlanRunsOnManyThreadsAtOnce) {
+TEST_P(EveryDType, OneRunsOnManyThreadsAtOnce) {
   dispatch(dtype(), []<class T>() {
     const Shape a_shape{140, 90}, b_shape{90, 280};
     const auto a = random_elements<T>(element_count(a_shape), 5);
     const auto b = random_elements<T>(element_count(b_shape), 6);
-    const auto plan = MatmulPlan::make(MatmulProblem::of(dtype_of<T>(), a_shape, b_shape));
+    const auto prepared = PreparedMatmul::make(MatmulProblem::of(dtype_of<T>(), a_shape, b_shape));
     std::vector<std::vector<Cell<T>>> results(4, std::vector<Cell<T>>(140 * 280));
     std::vector<std::thread> threads;
     for (auto& result : results) {
       threads.emplace_back([&] {
-        for (int round = 0; round < 5; ++round) plan->run(a.data(), b.data(), result.data());
+        for (int round = 0; round < 5; ++round) prepared->run(a.data(), b.data(), result.data());
       });
     }
     for (std::thread& thread : threads) thread.join();

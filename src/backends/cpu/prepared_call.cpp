@@ -85,21 +85,21 @@ std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const 
 
 class MatmulCall final : public PreparedCall {
  public:
-  explicit MatmulCall(std::unique_ptr<const MatmulPlan> plan) : plan_(std::move(plan)) {}
+  explicit MatmulCall(std::unique_ptr<const PreparedMatmul> prepared) : prepared_(std::move(prepared)) {}
 
   void run(const CallArguments& arguments) const override {
-    plan_->run(arguments.operands[0], arguments.operands[1], arguments.results[0]);
+    prepared_->run(arguments.operands[0], arguments.operands[1], arguments.results[0]);
   }
-  double nanoseconds() const override { return plan_->products() * kNanosecondsPerProduct; }
+  double nanoseconds() const override { return prepared_->products() * kNanosecondsPerProduct; }
 
  private:
-  std::unique_ptr<const MatmulPlan> plan_;
+  std::unique_ptr<const PreparedMatmul> prepared_;
 };
 
 class ConvolutionCall final : public PreparedCall {
  public:
-  ConvolutionCall(std::unique_ptr<const ConvolutionPlan> plan, ConvolutionKind kind)
-      : plan_(std::move(plan)), kind_(kind) {}
+  ConvolutionCall(std::unique_ptr<const PreparedConvolution> prepared, ConvolutionKind kind)
+      : prepared_(std::move(prepared)), kind_(kind) {}
 
   void run(const CallArguments& arguments) const override {
     void* const first = arguments.operands[0];
@@ -108,20 +108,20 @@ class ConvolutionCall final : public PreparedCall {
     const bool weight_lasts = !arguments.inputs.empty() && arguments.inputs[1] != 0;
     switch (kind_) {
       case ConvolutionKind::forward:
-        plan_->run(first, second, out, weight_lasts);
+        prepared_->run(first, second, out, weight_lasts);
         break;
       case ConvolutionKind::input_grad:
-        plan_->run(out, second, first, weight_lasts);
+        prepared_->run(out, second, first, weight_lasts);
         break;
       case ConvolutionKind::weight_grad:
-        plan_->run(second, out, first);
+        prepared_->run(second, out, first);
         break;
     }
   }
-  double nanoseconds() const override { return plan_->products() * kNanosecondsPerProduct; }
+  double nanoseconds() const override { return prepared_->products() * kNanosecondsPerProduct; }
 
  private:
-  std::unique_ptr<const ConvolutionPlan> plan_;
+  std::unique_ptr<const PreparedConvolution> prepared_;
   ConvolutionKind kind_;
 };
 
@@ -129,14 +129,14 @@ class ConvolutionCall final : public PreparedCall {
 
 std::unique_ptr<const PreparedCall> make_matmul_call(const Graph& graph, const Step& step) {
   const std::optional<MatmulProblem> problem = matmul_problem(graph, step);
-  std::unique_ptr<const MatmulPlan> plan = problem ? MatmulPlan::make(*problem) : nullptr;
-  return plan == nullptr ? nullptr : std::make_unique<MatmulCall>(std::move(plan));
+  std::unique_ptr<const PreparedMatmul> prepared = problem ? PreparedMatmul::make(*problem) : nullptr;
+  return prepared == nullptr ? nullptr : std::make_unique<MatmulCall>(std::move(prepared));
 }
 
 std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, const Step& step) {
   const std::optional<ConvolutionProblem> problem = convolution_problem(graph, graph.nodes[step.nodes[0]]);
-  std::unique_ptr<const ConvolutionPlan> plan = problem ? ConvolutionPlan::make(*problem) : nullptr;
-  return plan == nullptr ? nullptr : std::make_unique<ConvolutionCall>(std::move(plan), problem->kind);
+  std::unique_ptr<const PreparedConvolution> prepared = problem ? PreparedConvolution::make(*problem) : nullptr;
+  return prepared == nullptr ? nullptr : std::make_unique<ConvolutionCall>(std::move(prepared), problem->kind);
 }
 
 std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const Step& step) {

@@ -12,7 +12,7 @@ namespace lento::cpu {
 /// Null when the call is left to the reference backend.
 std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const Step& step);
 
-// Families that have plans of their own (matmul.h, conv.h, fft.h, linalg.h).
+// Families that have folders or files of their own (matmul.h, conv.h, fft.h, linalg.h).
 std::unique_ptr<const PreparedCall> make_matmul_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_fft_call(const Graph& graph, const Step& step);

@@ -20,7 +20,7 @@ constexpr std::int64_t kLongLine = 1 << 15;
 
 /// Transforms of lines of one length, whose real and imaginary parts are T while they are computed.
 template <class T>
-class Fft final : public FftPlan {
+class Fft final : public PreparedFft {
  public:
   explicit Fft(const FftProblem& problem)
       : problem_(problem),
@@ -236,7 +236,7 @@ class Fft final : public FftPlan {
 
 }  // namespace
 
-std::unique_ptr<const FftPlan> FftPlan::make(const FftProblem& problem) {
+std::unique_ptr<const PreparedFft> PreparedFft::make(const FftProblem& problem) {
   const bool wide = problem.dtype == DType::float64 || problem.dtype == DType::complex128;
   if (wide) return std::make_unique<Fft<double>>(problem);
   return std::make_unique<Fft<float>>(problem);

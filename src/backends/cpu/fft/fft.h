@@ -31,10 +31,10 @@ struct FftProblem {
   bool inverse = false;  // kind complex; complex_to_real always is
 };
 
-class FftPlan {
+class PreparedFft {
  public:
-  static std::unique_ptr<const FftPlan> make(const FftProblem& problem);
-  virtual ~FftPlan() = default;
+  static std::unique_ptr<const PreparedFft> make(const FftProblem& problem);
+  virtual ~PreparedFft() = default;
 
   /// Contiguous, not overlapping. Thread-safe. Throws MemoryError.
   virtual void run(const void* x, void* y) const = 0;

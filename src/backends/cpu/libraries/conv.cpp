@@ -46,26 +46,26 @@ OperandLayout channel_range(const Shape& shape, std::int64_t images, std::int64_
 
 }  // namespace
 
-ConvolutionPlan::ConvolutionPlan() : user_(new_weight_user()) {}
-ConvolutionPlan::~ConvolutionPlan() { forget_weight_user(user_); }
+PreparedConvolution::PreparedConvolution() : user_(new_weight_user()) {}
+PreparedConvolution::~PreparedConvolution() { forget_weight_user(user_); }
 
-std::unique_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionProblem& problem) {
+std::unique_ptr<const PreparedConvolution> PreparedConvolution::make(const ConvolutionProblem& problem) {
   const bool is_float = problem.dtype == DType::float32 || is_half(problem.dtype);
   const std::size_t axes = problem.x.size() - 2;
   if (!is_float || axes > kMostSpatialAxes) return nullptr;
-  std::unique_ptr<ConvolutionPlan> plan(new ConvolutionPlan);
-  plan->problem_ = problem;
-  plan->empty_ = plan->products() == 0;
-  if (plan->empty_) return plan;
-  return plan->make_slices() ? std::move(plan) : nullptr;
+  std::unique_ptr<PreparedConvolution> prepared(new PreparedConvolution);
+  prepared->problem_ = problem;
+  prepared->empty_ = prepared->products() == 0;
+  if (prepared->empty_) return prepared;
+  return prepared->make_slices() ? std::move(prepared) : nullptr;
 }
 
-double ConvolutionPlan::products() const {
+double PreparedConvolution::products() const {
   return static_cast<double>(element_count(problem_.y)) * static_cast<double>(problem_.weight[1]) *
          static_cast<double>(spatial_size(problem_.weight));
 }
 
-bool ConvolutionPlan::make_slices() {
+bool PreparedConvolution::make_slices() {
   const std::int64_t batch = problem_.x[0];
   const std::int64_t groups = problem_.groups;
   const auto image_products =
@@ -117,7 +117,7 @@ bool ConvolutionPlan::make_slices() {
   return true;
 }
 
-bool ConvolutionPlan::make_slice(std::int64_t begin, std::int64_t end, bool in_place) {
+bool PreparedConvolution::make_slice(std::int64_t begin, std::int64_t end, bool in_place) {
   const std::int64_t groups = problem_.groups;
   const std::int64_t group_in = problem_.weight[1];
   const std::int64_t group_out = problem_.weight[0] / groups;
@@ -175,7 +175,7 @@ bool ConvolutionPlan::make_slice(std::int64_t begin, std::int64_t end, bool in_p
   return true;
 }
 
-void ConvolutionPlan::prepare_weights(float* weight, std::byte* prepared) const {
+void PreparedConvolution::prepare_weights(float* weight, std::byte* prepared) const {
   parallel_for(static_cast<std::int64_t>(slices_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const Slice& slice = slices_[static_cast<std::size_t>(i)];
@@ -185,7 +185,7 @@ void ConvolutionPlan::prepare_weights(float* weight, std::byte* prepared) const 
   });
 }
 
-void ConvolutionPlan::run_float(float* x, float* weight, float* y, bool weight_lasts) const {
+void PreparedConvolution::run_float(float* x, float* weight, float* y, bool weight_lasts) const {
   const std::shared_ptr<PreparedWeight> kept =
       weight_lasts && prepared_bytes_ != 0 ? find_prepared_weight(weight, user_, prepared_bytes_) : nullptr;
   const Scratch scratch(kept == nullptr ? prepared_bytes_ : 0);
@@ -214,7 +214,7 @@ void ConvolutionPlan::run_float(float* x, float* weight, float* y, bool weight_l
 }
 
 template <class WeightOf>
-void ConvolutionPlan::run_pieces(float* x, float* y, const WeightOf& weight_of) const {
+void PreparedConvolution::run_pieces(float* x, float* y, const WeightOf& weight_of) const {
   const auto slices = static_cast<std::int64_t>(slices_.size());
   const std::int64_t x_image = element_count(problem_.x) / problem_.x[0];
   const std::int64_t y_image = element_count(problem_.y) / problem_.y[0];
@@ -228,7 +228,7 @@ void ConvolutionPlan::run_pieces(float* x, float* y, const WeightOf& weight_of) 
   });
 }
 
-void ConvolutionPlan::run(const void* x, const void* weight, const void* y, bool weight_lasts) const {
+void PreparedConvolution::run(const void* x, const void* weight, const void* y, bool weight_lasts) const {
   // One of the three is the result; which one is known here, so the types need not say it three times.
   struct Operand {
     void* data;

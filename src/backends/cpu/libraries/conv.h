@@ -31,14 +31,14 @@ struct ConvolutionProblem {
   std::int64_t groups = 1;
 };
 
-class ConvolutionPlan {
+class PreparedConvolution {
  public:
   /// Null when this is not supported here.
-  static std::unique_ptr<const ConvolutionPlan> make(const ConvolutionProblem& problem);
+  static std::unique_ptr<const PreparedConvolution> make(const ConvolutionProblem& problem);
 
-  ~ConvolutionPlan();
-  ConvolutionPlan(const ConvolutionPlan&) = delete;
-  ConvolutionPlan& operator=(const ConvolutionPlan&) = delete;
+  ~PreparedConvolution();
+  PreparedConvolution(const PreparedConvolution&) = delete;
+  PreparedConvolution& operator=(const PreparedConvolution&) = delete;
 
   /// Reads two of the operands and writes the third, which overlaps neither. With `weight_lasts` the weight is the
   /// whole of a buffer, which prepared_weights.h hears of before it changes. Thread-safe. Throws MemoryError.
@@ -57,7 +57,7 @@ class ConvolutionPlan {
     std::size_t prepared = 0;  // where its weight lies among those prepared, in bytes
   };
 
-  ConvolutionPlan();
+  PreparedConvolution();
   bool make_slices();
   bool make_slice(std::int64_t begin, std::int64_t end, bool in_place);
   void run_float(float* x, float* weight, float* y, bool weight_lasts) const;

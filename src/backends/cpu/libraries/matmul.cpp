@@ -98,7 +98,7 @@ void copy_lines(const T* from, std::int64_t lines, std::int64_t length, std::int
 }  // namespace
 
 /// One tile of one matrix of the result.
-struct MatmulPlan::Tile {
+struct PreparedMatmul::Tile {
   const std::byte* a;  // its first row of A
   const std::byte* b;  // its first column of B
   std::byte* c;
@@ -136,7 +136,7 @@ MatmulProblem MatmulProblem::of(DType dtype, const Shape& a, const Shape& b) {
   return problem;
 }
 
-MatmulPlan::Side MatmulPlan::side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns) {
+PreparedMatmul::Side PreparedMatmul::side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns) {
   const auto in_lines = [](std::int64_t lines, std::int64_t length, std::int64_t line_stride, std::int64_t stride) {
     return (length == 1 || stride == 1) && (lines == 1 || (line_stride >= length && line_stride <= kLargestExtent));
   };
@@ -155,7 +155,7 @@ MatmulPlan::Side MatmulPlan::side_of(const MatrixStrides& strides, std::int64_t 
   return side;
 }
 
-MatmulPlan::MatmulPlan(const MatmulProblem& problem) : problem_(problem) {
+PreparedMatmul::PreparedMatmul(const MatmulProblem& problem) : problem_(problem) {
   join_batch_axes(problem_);
   fold_batch_into_rows(problem_);
   batch_count_ = element_count(problem_.batch.span());
@@ -163,7 +163,7 @@ MatmulPlan::MatmulPlan(const MatmulProblem& problem) : problem_(problem) {
   b_ = side_of(problem_.b, problem_.k, problem_.n);
 }
 
-void MatmulPlan::choose_tiles() {
+void PreparedMatmul::choose_tiles() {
   tile_m_ = std::min(problem_.m, kLargestTile);
   const bool is_vector = problem_.m == 1 && !b_.transposed;
   const std::int64_t fewest_columns = is_vector ? kFewestColumnsOfVector : kFewestColumns;
@@ -184,7 +184,7 @@ void MatmulPlan::choose_tiles() {
   even_out(problem_.n, tile_n_, tiles_n_);
 }
 
-bool MatmulPlan::make_primitives() {
+bool PreparedMatmul::make_primitives() {
   const auto extent = [](std::int64_t whole, std::int64_t tile, std::int64_t tiles, bool last) {
     return last ? whole - (tiles - 1) * tile : tile;
   };
@@ -204,40 +204,40 @@ bool MatmulPlan::make_primitives() {
   return true;
 }
 
-std::unique_ptr<const MatmulPlan> MatmulPlan::make(const MatmulProblem& problem) {
-  std::unique_ptr<MatmulPlan> plan(new MatmulPlan(problem));
-  const MatmulProblem& own = plan->problem_;
-  if (own.m == 0 || own.n == 0 || own.k == 0 || plan->batch_count_ == 0) {
-    plan->method_ = Method::zeros;
-    return plan;
+std::unique_ptr<const PreparedMatmul> PreparedMatmul::make(const MatmulProblem& problem) {
+  std::unique_ptr<PreparedMatmul> prepared(new PreparedMatmul(problem));
+  const MatmulProblem& own = prepared->problem_;
+  if (own.m == 0 || own.n == 0 || own.k == 0 || prepared->batch_count_ == 0) {
+    prepared->method_ = Method::zeros;
+    return prepared;
   }
   if (own.m > kLargestExtent || own.n > kLargestExtent || own.k > kLargestExtent) return nullptr;
   const DType dtype = own.dtype;
-  const bool direct = plan->a_.direct && plan->b_.direct;
+  const bool direct = prepared->a_.direct && prepared->b_.direct;
   const bool small = saturating_product(own.m * own.n, own.k) <= kSmallProducts;
   if (is_integer(dtype) || is_bool(dtype)) {
-    plan->method_ = Method::plain;
+    prepared->method_ = Method::plain;
   } else if (dtype == DType::bfloat16 && direct && !small && has_bfloat16_products()) {
-    plan->method_ = Method::primitive;
+    prepared->method_ = Method::primitive;
   } else if (is_half(dtype) || !direct) {
-    plan->method_ = Method::converted;
+    prepared->method_ = Method::converted;
   } else if (small) {
-    plan->method_ = Method::small_gemm;
+    prepared->method_ = Method::small_gemm;
   }
-  plan->choose_tiles();
-  if (plan->method_ == Method::primitive && !plan->make_primitives()) {
-    plan->method_ = Method::converted;
-    plan->choose_tiles();
+  prepared->choose_tiles();
+  if (prepared->method_ == Method::primitive && !prepared->make_primitives()) {
+    prepared->method_ = Method::converted;
+    prepared->choose_tiles();
   }
-  return plan;
+  return prepared;
 }
 
-double MatmulPlan::products() const {
+double PreparedMatmul::products() const {
   return static_cast<double>(batch_count_) * static_cast<double>(problem_.m) * static_cast<double>(problem_.n) *
          static_cast<double>(problem_.k);
 }
 
-void MatmulPlan::run_tile(const Tile& tile) const {
+void PreparedMatmul::run_tile(const Tile& tile) const {
   const auto leading = [](const Side& side) { return side.transposed ? side.column : side.row; };
   switch (method_) {
     case Method::zeros:
@@ -256,13 +256,13 @@ void MatmulPlan::run_tile(const Tile& tile) const {
   }
 }
 
-bool MatmulPlan::calls_blas() const {
+bool PreparedMatmul::calls_blas() const {
   if (method_ == Method::small_gemm) return true;
   return (method_ == Method::gemm || method_ == Method::converted) &&
          (problem_.dtype == DType::float64 || is_complex(problem_.dtype));
 }
 
-void MatmulPlan::run_converted(const Tile& tile) const {
+void PreparedMatmul::run_converted(const Tile& tile) const {
   const std::int64_t k = problem_.k;
   dispatch(problem_.dtype, [&]<class T>() {
     if constexpr (!std::integral<T>) {
@@ -293,7 +293,7 @@ void MatmulPlan::run_converted(const Tile& tile) const {
   });
 }
 
-void MatmulPlan::run(const void* a, const void* b, void* c) const {
+void PreparedMatmul::run(const void* a, const void* b, void* c) const {
   const auto element = static_cast<std::int64_t>(size_of(problem_.dtype));
   if (method_ == Method::zeros) {
     const std::int64_t count = batch_count_ * problem_.m * problem_.n;

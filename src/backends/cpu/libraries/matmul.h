@@ -44,10 +44,10 @@ struct MatmulProblem {
   static MatmulProblem of(DType dtype, const Shape& a, const Shape& b);
 };
 
-class MatmulPlan {
+class PreparedMatmul {
  public:
   /// Null when the problem is beyond the libraries (an extent of 2^31 and more): the reference backend does it.
-  static std::unique_ptr<const MatmulPlan> make(const MatmulProblem& problem);
+  static std::unique_ptr<const PreparedMatmul> make(const MatmulProblem& problem);
 
   /// The operands start at `a`, `b` and `c`; c overlaps neither. Thread-safe. Throws MemoryError.
   void run(const void* a, const void* b, void* c) const;
@@ -67,7 +67,7 @@ class MatmulPlan {
 
   struct Tile;
 
-  explicit MatmulPlan(const MatmulProblem& problem);
+  explicit PreparedMatmul(const MatmulProblem& problem);
   static Side side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns);
   void choose_tiles();
   bool make_primitives();

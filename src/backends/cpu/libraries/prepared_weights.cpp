@@ -23,7 +23,7 @@ constexpr std::size_t kMostNotes = 4096;
 /// Bytes that are kept at most: the weights of a large network of convolutions, and little of a machine's memory.
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 
-/// How often a plan has read a weight, and what was kept of it.
+/// How often a convolution has read a weight, and what was kept of it.
 struct Note {
   const void* weight;
   std::uint64_t user;

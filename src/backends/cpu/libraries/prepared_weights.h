@@ -36,17 +36,17 @@ class PreparedWeight {
   bool ready_ = false;
 };
 
-/// A number for a plan that no other plan has had.
+/// A number for a prepared convolution that no other one has had.
 std::uint64_t new_weight_user();
 
-/// The weight at this address as the plan `user` wants it: ready, or room of this size that the caller fills and then
-/// hands to keep_prepared_weight. Null when it is not worth keeping, or not allowed.
+/// The weight at this address as the convolution `user` wants it: ready, or room of this size that the caller fills and
+/// then hands to keep_prepared_weight. Null when it is not worth keeping, or not allowed.
 std::shared_ptr<PreparedWeight> find_prepared_weight(const void* weight, std::uint64_t user, std::size_t bytes);
 void keep_prepared_weight(const void* weight, std::uint64_t user, const std::shared_ptr<PreparedWeight>& prepared);
 
 /// What lies at this address is about to change, or to go.
 void forget_prepared_weights(const void* weight) noexcept;
-/// The plan is about to go.
+/// The convolution is about to go.
 void forget_weight_user(std::uint64_t user) noexcept;
 /// All of them.
 void drop_prepared_weights() noexcept;

@@ -2,7 +2,7 @@
 // so the threads share out the positions and not the updates: each goes over all indices and applies those that fall
 // into its part of the result. What comes out is what one thread would have made.
 #include "backends/cpu/native/elements.h"
-#include "backends/cpu/native/index_plan.h"
+#include "backends/cpu/native/indexed_rows.h"
 #include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
@@ -47,15 +47,15 @@ struct Setting {
 };
 
 template <class T, class Update>
-void apply_part(const IndexPlan& plan, const CallArguments& arguments, const T* value, const Part& part,
+void apply_part(const IndexedRows& indexed, const CallArguments& arguments, const T* value, const Part& part,
                 Update update) {
   T* const out = static_cast<T*>(arguments.results[0]);
-  const std::int64_t row = plan.row_size();
-  std::int64_t offsets[IndexPlan::kBlock];
-  std::int32_t mine[IndexPlan::kBlock];
-  for (std::int64_t at = 0; at < plan.rows(); at += IndexPlan::kBlock) {
-    const std::int64_t count = std::min(plan.rows() - at, IndexPlan::kBlock);
-    plan.resolve(arguments, at, at + count, offsets);
+  const std::int64_t row = indexed.row_size();
+  std::int64_t offsets[IndexedRows::kBlock];
+  std::int32_t mine[IndexedRows::kBlock];
+  for (std::int64_t at = 0; at < indexed.rows(); at += IndexedRows::kBlock) {
+    const std::int64_t count = std::min(indexed.rows() - at, IndexedRows::kBlock);
+    indexed.resolve(arguments, at, at + count, offsets);
     // Which of them fall into the part, without a branch that nobody could predict.
     std::int64_t found = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -79,12 +79,12 @@ class ScatterCall final : public PreparedCall {
  public:
   using Mode = ScatterAxisAttrs::Mode;
 
-  ScatterCall(Op op, DType dtype, std::int64_t size, std::size_t value, Mode mode, IndexPlan plan)
-      : op_(op), dtype_(dtype), size_(size), value_(value), mode_(mode), plan_(std::move(plan)) {}
+  ScatterCall(Op op, DType dtype, std::int64_t size, std::size_t value, Mode mode, IndexedRows indexed)
+      : op_(op), dtype_(dtype), size_(size), value_(value), mode_(mode), indexed_(std::move(indexed)) {}
 
   void run(const CallArguments& arguments) const override {
-    plan_.check(op_, arguments);
-    if (plan_.rows() * plan_.row_size() == 0) return;
+    indexed_.check(op_, arguments);
+    if (indexed_.rows() * indexed_.row_size() == 0) return;
     if (mode_ == Mode::set) {
       dispatch_size(size_of(dtype_), [&]<class T>() { apply<T>(arguments, Setting{}); });
       return;
@@ -104,20 +104,20 @@ class ScatterCall final : public PreparedCall {
   }
 
   double nanoseconds() const override {
-    return static_cast<double>(plan_.rows()) * (5 + static_cast<double>(plan_.row_size()));
+    return static_cast<double>(indexed_.rows()) * (5 + static_cast<double>(indexed_.row_size()));
   }
 
  private:
   template <class T, class Update>
   void apply(const CallArguments& arguments, Update update) const {
     const auto* value = static_cast<const T*>(arguments.operands[value_]);
-    const std::int64_t row = plan_.row_size();
+    const std::int64_t row = indexed_.row_size();
     const auto bytes = static_cast<std::int64_t>(sizeof(T));
     const bool cut_rows = row * bytes >= kLongRowBytes;
     const std::int64_t units = cut_rows ? row : size_ / row;
     // Parts end at cache lines, where they can, so that threads do not write to the same one.
     const std::int64_t line = std::max<std::int64_t>(1, 64 / (cut_rows ? bytes : bytes * row));
-    const std::int64_t work = plan_.rows() * (row * bytes + 16);
+    const std::int64_t work = indexed_.rows() * (row * bytes + 16);
     const std::int64_t wanted = std::min(
         {static_cast<std::int64_t>(get_num_threads()), kMaxParts, work / kGrainBytes + 1, (units + line - 1) / line});
     const std::int64_t length = ((units + wanted - 1) / wanted + line - 1) / line * line;
@@ -126,7 +126,7 @@ class ScatterCall final : public PreparedCall {
         const std::int64_t first = p * length;
         const std::int64_t last = std::min(units, first + length);
         const Part part = cut_rows ? Part{0, size_, first, last} : Part{first * row, last * row, 0, row};
-        apply_part<T>(plan_, arguments, value, part, update);
+        apply_part<T>(indexed_, arguments, value, part, update);
       }
     });
   }
@@ -136,7 +136,7 @@ class ScatterCall final : public PreparedCall {
   std::int64_t size_;  // elements of the result
   std::size_t value_;  // which operand
   Mode mode_;
-  IndexPlan plan_;
+  IndexedRows indexed_;
 };
 
 }  // namespace
@@ -149,14 +149,14 @@ std::unique_ptr<const PreparedCall> make_scatter_call(const Graph& graph, const 
   if (node.op == op::scatter_axis) {
     const ScatterAxisAttrs attrs = decode_scatter_axis(node.attrs);
     return std::make_unique<ScatterCall>(node.op, x.dtype, size, 2, attrs.mode,
-                                         IndexPlan::along_axis(x, graph.meta_of(operands[1]), 1, attrs.axis));
+                                         IndexedRows::along_axis(x, graph.meta_of(operands[1]), 1, attrs.axis));
   }
   const Meta value = graph.meta_of(operands[1]);
   std::vector<Meta> indices;
   for (const OperandRef operand : operands.subspan(2)) indices.push_back(graph.meta_of(operand));
   const Shape common(value.shape.span().first(value.shape.size() - (x.shape.size() - indices.size())));
   const auto mode = static_cast<ScatterCall::Mode>(decode_scatter_nd(node.attrs).mode);
-  return std::make_unique<ScatterCall>(node.op, x.dtype, size, 1, mode, IndexPlan::of_rows(x, indices, 2, common));
+  return std::make_unique<ScatterCall>(node.op, x.dtype, size, 1, mode, IndexedRows::of_rows(x, indices, 2, common));
 }
 
 }  // namespace lento::cpu

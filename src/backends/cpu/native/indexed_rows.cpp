@@ -1,4 +1,4 @@
-#include "backends/cpu/native/index_plan.h"
+#include "backends/cpu/native/indexed_rows.h"
 
 #include "backend/node_call.h"
 #include "backends/cpu/threads.h"
@@ -49,13 +49,13 @@ std::int64_t add_offsets(const void* indices, DType dtype, std::int64_t at, std:
 
 }  // namespace
 
-void IndexPlan::add_term(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis, Ints strides) {
+void IndexedRows::add_term(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis, Ints strides) {
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t moves = reference::row_major_strides(x.shape)[at];
   terms_.push_back({operand, indices.dtype, indices.shape, axis, x.shape[at], moves, std::move(strides)});
 }
 
-void IndexPlan::finish() {
+void IndexedRows::finish() {
   rows_ = element_count(sizes_);
   const auto merges = [this](std::size_t d) {
     const auto fits = [&](const Ints& strides) { return strides[d] == strides[d + 1] * sizes_[d + 1]; };
@@ -76,42 +76,43 @@ void IndexPlan::finish() {
   }
 }
 
-IndexPlan IndexPlan::of_slices(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
+IndexedRows IndexedRows::of_slices(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
   const reference::AxisView view(x.shape, axis);
-  IndexPlan plan;
-  plan.row_size_ = view.inner;
-  plan.sizes_ = {view.outer, element_count(indices.shape)};
-  plan.base_strides_ = {view.extent * view.inner, 0};
-  plan.add_term(x, indices, operand, axis, {0, 1});
-  plan.finish();
-  return plan;
+  IndexedRows indexed;
+  indexed.row_size_ = view.inner;
+  indexed.sizes_ = {view.outer, element_count(indices.shape)};
+  indexed.base_strides_ = {view.extent * view.inner, 0};
+  indexed.add_term(x, indices, operand, axis, {0, 1});
+  indexed.finish();
+  return indexed;
 }
 
-IndexPlan IndexPlan::along_axis(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
-  IndexPlan plan;
-  plan.sizes_ = indices.shape;
-  plan.base_strides_ = reference::row_major_strides(x.shape);
-  plan.base_strides_[static_cast<std::size_t>(axis)] = 0;
-  plan.add_term(x, indices, operand, axis, reference::row_major_strides(indices.shape));
-  plan.finish();
-  return plan;
+IndexedRows IndexedRows::along_axis(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis) {
+  IndexedRows indexed;
+  indexed.sizes_ = indices.shape;
+  indexed.base_strides_ = reference::row_major_strides(x.shape);
+  indexed.base_strides_[static_cast<std::size_t>(axis)] = 0;
+  indexed.add_term(x, indices, operand, axis, reference::row_major_strides(indices.shape));
+  indexed.finish();
+  return indexed;
 }
 
-IndexPlan IndexPlan::of_rows(const Meta& x, const std::vector<Meta>& indices, std::size_t first, const Shape& common) {
-  IndexPlan plan;
-  plan.row_size_ = element_count(x.shape.span().subspan(indices.size()));
-  plan.sizes_ = common;
-  plan.base_strides_.resize(common.size(), 0);
+IndexedRows IndexedRows::of_rows(const Meta& x, const std::vector<Meta>& indices, std::size_t first,
+                                 const Shape& common) {
+  IndexedRows indexed;
+  indexed.row_size_ = element_count(x.shape.span().subspan(indices.size()));
+  indexed.sizes_ = common;
+  indexed.base_strides_.resize(common.size(), 0);
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    plan.add_term(x, indices[i], first + i, static_cast<std::int64_t>(i),
-                  reference::broadcast_strides(indices[i].shape, common));
+    indexed.add_term(x, indices[i], first + i, static_cast<std::int64_t>(i),
+                     reference::broadcast_strides(indices[i].shape, common));
   }
-  plan.finish();
-  return plan;
+  indexed.finish();
+  return indexed;
 }
 
-bool IndexPlan::resolve(const CallArguments& arguments, std::int64_t begin, std::int64_t end,
-                        std::int64_t* offsets) const {
+bool IndexedRows::resolve(const CallArguments& arguments, std::int64_t begin, std::int64_t end,
+                          std::int64_t* offsets) const {
   const std::size_t rank = sizes_.size();
   const std::int64_t inner = rank == 0 ? 1 : sizes_.back();
   const std::int64_t inner_base = rank == 0 ? 0 : base_strides_.back();
@@ -140,7 +141,7 @@ bool IndexPlan::resolve(const CallArguments& arguments, std::int64_t begin, std:
   return wrong >= 0;
 }
 
-void IndexPlan::raise(Op op, const CallArguments& arguments) const {
+void IndexedRows::raise(Op op, const CallArguments& arguments) const {
   const NodeContext context(op);
   for (const Term& term : terms_) {
     const reference::Array indices(arguments.operands[term.operand], term.dtype, term.shape);
@@ -148,7 +149,7 @@ void IndexPlan::raise(Op op, const CallArguments& arguments) const {
   }
 }
 
-void IndexPlan::check(Op op, const CallArguments& arguments) const {
+void IndexedRows::check(Op op, const CallArguments& arguments) const {
   if (rows_ == 0) return;
   std::atomic<bool> wrong{false};
   for (const Term& term : terms_) {

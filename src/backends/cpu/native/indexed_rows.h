@@ -1,5 +1,5 @@
-// IndexPlan: which rows of a tensor the index tensors of a gather or a scatter name. Known when the program is made but
-// for the indices themselves, which are checked and turned into offsets block by block while it runs.
+// IndexedRows: which rows of a tensor the index tensors of a gather or a scatter name. All but the indices themselves
+// is known when the program is made; they are checked and turned into offsets block by block while it runs.
 #pragma once
 
 #include "backends/cpu/prepared_call.h"
@@ -12,17 +12,17 @@
 
 namespace lento::cpu {
 
-class IndexPlan {
+class IndexedRows {
  public:
   /// Rows that are resolved at a time: their offsets stay in the first cache level.
   static constexpr std::int64_t kBlock = 512;
 
   /// take_axis: the slices of x at the indices along the axis.
-  static IndexPlan of_slices(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis);
-  /// take_along_axis, scatter_axis: one element an index.
-  static IndexPlan along_axis(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis);
+  static IndexedRows of_slices(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis);
+  /// take_along_axis, scatter_axis: one element per index.
+  static IndexedRows along_axis(const Meta& x, const Meta& indices, std::size_t operand, std::int64_t axis);
   /// gather_nd, scatter_nd: `indices` are those of the operands from `first` on, for the first axes of x.
-  static IndexPlan of_rows(const Meta& x, const std::vector<Meta>& indices, std::size_t first, const Shape& common);
+  static IndexedRows of_rows(const Meta& x, const std::vector<Meta>& indices, std::size_t first, const Shape& common);
 
   /// How many rows are named.
   std::int64_t rows() const { return rows_; }
