@@ -75,7 +75,7 @@ class LENTO_API Scope {
 /// What a read that has to evaluate something does (clause E8).
 enum class SyncMode : std::uint8_t {
   allow,  // counts it
-  warn,   // and warns, once a line
+  warn,   // and warns, once per line
   error,  // throws instead
 };
 

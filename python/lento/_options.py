@@ -12,7 +12,7 @@ class options:
     """Sets options at once, all of them or none; as a context manager it puts the old values back at the end.
 
     ``sync`` (default ``"allow"``): what a read does that has to compute something first. ``"warn"`` issues a
-    ``lento.SyncWarning``, once a line; ``"error"`` raises, and ``repr`` shows ``<pending>``.
+    ``lento.SyncWarning``, once per line; ``"error"`` raises, and ``repr`` shows ``<pending>``.
     ``sync_wait`` (default ``False``): ``sync="warn"`` also tells of reads that compute nothing but wait for work that
     was started. Whether one waits depends on how fast the work was, so ``"error"`` leaves them alone.
     ``max_pending_nodes`` (default 100,000): a trace longer than this has its oldest part evaluated.

@@ -120,7 +120,7 @@ nb::dict swap_options(const nb::object& sync, const nb::object& sync_wait, const
   return old;
 }
 
-/// The engine says each thing once a line, so that no registry is needed.
+/// The engine says each thing once per line, so that no registry is needed.
 void warn(WarningKind kind, const std::string& message) {
   const WithGil gil;
   PyObject* category = kind == WarningKind::sync ? sync_warning_class() : PyExc_RuntimeWarning;

@@ -97,7 +97,7 @@ struct Kernel {
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-/// One flag an instruction: its value is a row value. All zero in a map.
+/// One flag per instruction: its value is a row value. All zero in a map.
 std::vector<std::uint8_t> row_values(const Kernel& kernel);
 
 /// The pass over the reduced dimension in which each instruction's value is first known: how many reductions stand

@@ -73,7 +73,7 @@ std::vector<std::uint32_t> nodes_read(const Graph& graph, const Schedule& schedu
 
 Schedule make_schedule(const Graph& graph, const Target& target, const CompileOptions& options);
 
-/// The steps in order, one a line; nodes are those of the trace (Graph::origin).
+/// The steps in order, one per line; nodes are those of the trace (Graph::origin).
 std::string steps_text(const Schedule& schedule, const Graph& graph);
 /// The kernels, each under its number.
 std::string kernels_text(const Schedule& schedule);

@@ -38,7 +38,7 @@ const CounterId kEvaluated = counter_id("tensor.evaluated");
 const CounterId kNodes = counter_id("graph.nodes");
 const TimingId kSyncTime = timing_id("sync");
 
-/// What one evaluation of a tape computes and what it leaves behind. All marks have one byte a record.
+/// What one evaluation of a tape computes and what it leaves behind. All marks have one byte per record.
 struct Selection {
   std::vector<std::uint8_t> need;      // computed now
   std::vector<std::uint8_t> live;      // reached by a live handle

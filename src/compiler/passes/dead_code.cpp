@@ -8,7 +8,7 @@ namespace lento {
 
 namespace {
 
-/// One flag a node: an output needs it. A result needs its op.
+/// One flag per node: an output needs it. A result needs its op.
 std::vector<std::uint8_t> needed_nodes(const Graph& graph) {
   std::vector<std::uint8_t> needed(graph.nodes.size(), 0);
   for (const std::uint32_t output : graph.outputs) needed[output] = 1;

@@ -17,7 +17,7 @@ namespace lento {
 
 class Match {
  public:
-  /// `uses` has one entry a node of `graph`: how many operands and outputs read it, or more.
+  /// `uses` has one entry per node of `graph`: how many operands and outputs read it, or more.
   Match(Graph& graph, std::vector<std::uint32_t>& uses, EqualNodes& equals)
       : graph_(graph), uses_(uses), equals_(equals) {}
 

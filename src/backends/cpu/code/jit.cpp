@@ -145,12 +145,12 @@ std::unique_ptr<llvm::TargetMachine> make_machine(Tier tier, Isa isa) {
   return machine;
 }
 
-/// A module with the kernel's function, and all it lives in.
-struct Compilation {
+/// A module of LLVM with the kernel's function, and all it lives in.
+struct KernelModule {
   llvm::LLVMContext context;
   llvm::Module module{"kernel", context};
 
-  Compilation(const Kernel& kernel, Tier tier, Isa isa) { generate(module, kernel, style_of(kernel, tier, isa)); }
+  KernelModule(const Kernel& kernel, Tier tier, Isa isa) { generate(module, kernel, style_of(kernel, tier, isa)); }
 
   void emit(Tier tier, Isa isa, llvm::CodeGenFileType type, llvm::raw_pwrite_stream& out) {
     const std::unique_ptr<llvm::TargetMachine> machine = make_machine(tier, isa);
@@ -374,7 +374,7 @@ std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) 
   require_address_space(kRoomToCompile);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);
+  KernelModule(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::ObjectFile, out);
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
   return std::vector<std::byte>(begin, begin + bytes.size());
 }
@@ -419,14 +419,14 @@ std::string code_target(Isa isa) {
 std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  Compilation(kernel, tier, isa).module.print(out, nullptr);
+  KernelModule(kernel, tier, isa).module.print(out, nullptr);
   return text;
 }
 
 std::string assembly_text(const Kernel& kernel, Tier tier, Isa isa) {
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream out(text);
-  Compilation(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::AssemblyFile, out);
+  KernelModule(kernel, tier, isa).emit(tier, isa, llvm::CodeGenFileType::AssemblyFile, out);
   return std::string(text.begin(), text.end());
 }
 

@@ -29,8 +29,8 @@ class CachedKernel final : public KernelBinary, public std::enable_shared_from_t
   void run_part(const KernelArguments& arguments, const KernelPart& part) {
     current_.load(std::memory_order_acquire)->run_part(arguments, part);
   }
-  /// To be called once a step, not once a part of it; a long one counts as many. Asks for better code when there were
-  /// many.
+  /// To be called once per step, not once per part of it; a long one counts as many. Asks for better code when there
+  /// were many.
   void note_use(std::uint32_t weight = 1);
   /// Uses that were noted, until there were many.
   std::uint32_t uses() const { return uses_.load(std::memory_order_relaxed); }

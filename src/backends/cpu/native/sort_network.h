@@ -65,7 +65,7 @@ int keys_of_run(const BitsOf<T>* x, std::int64_t count, LaneKey<T>* keys) {
   return special;
 }
 
-/// Sorts up to kValueLanes<T> lines; `keys` has room for 64 bytes an element of a line. False, and nothing is written,
+/// Sorts up to kValueLanes<T> lines; `keys` has room for 64 bytes per element of a line. False, and nothing is written,
 /// when an element cannot be had back from its key.
 template <class T, bool descending>
 bool sort_values_in_lanes(const BitsOf<T>* x, BitsOf<T>* out, const LaneLayout& lines, LaneKey<T>* keys) {
