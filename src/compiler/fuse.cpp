@@ -324,7 +324,7 @@ class Fuser {
     const bool by_rows = g.reduced.first + g.reduced.count == g.shape.size();
     if (g.shape == shape(node)) {
       if (is_apart(g)) return std::nullopt;
-      // Only rows are gone over again after they have been reduced.
+      // A kernel goes over its elements again after it has reduced them only when it reduces rows.
       const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
       const bool uses_rows = std::ranges::any_of(
           operands, [&](OperandRef operand) { return is_node(operand) && role(operand) == Role::row; });

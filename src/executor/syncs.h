@@ -1,6 +1,5 @@
 // Where the program waits: reads that force evaluation (clause E8), reads that wait for work that was started, and
-// steps that wait because too many are under way. Also holds whether
-// reads that force evaluation are allowed.
+// steps that wait because too many are under way. Also: whether reads that force evaluation are allowed.
 #pragma once
 
 #include <lento/eval.h>

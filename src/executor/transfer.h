@@ -7,8 +7,8 @@
 
 namespace lento {
 
-/// Starts a copy of a value to another device, behind whatever makes it. The value there.
-/// `kind` is what it is there.
+/// Starts a copy of a value to another device, behind whatever makes it, and returns the value there.
+/// `info` says what that value is.
 ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueInfo& info);
 
 /// The host's data as a value on a device. The data has been read when this comes back. Throws MemoryError.

@@ -54,7 +54,7 @@ class QueuedRun final : public IssuedRun {
   }
 
   /// The failure of every node: the first one among its operands, or its own. What is computed from nonsense may fail
-  /// too, but that is nobody's business.
+  /// too, which nobody is told of.
   std::vector<FailureRef> spread(std::span<const ValueRef> inputs) const {
     std::vector<FailureRef> failures(graph_.nodes.size());
     for (const auto& [node, failure] : known_) {
