@@ -7,7 +7,7 @@
 
 namespace lento {
 
-/// How a window slides over the spatial axes of (N, C, *S): one entry a spatial axis in each list.
+/// How a window slides over the spatial axes of (N, C, *S): one entry per spatial axis in each list.
 struct Sliding {
   const Ints& kernel;
   const Ints& stride;

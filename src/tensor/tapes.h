@@ -1,5 +1,5 @@
-// Which tape belongs to whom: each thread has one tape a device. A thread that ends leaves its tape to the handles that
-// are still pending in it; once empty it goes to the next thread that needs one.
+// Which tape belongs to whom: each thread has one tape per device. A thread that ends leaves its tape to the handles
+// that are still pending in it; once empty it goes to the next thread that needs one.
 #pragma once
 
 #include "base/devices.h"

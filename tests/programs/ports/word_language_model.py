@@ -17,7 +17,7 @@ class WordModel(nn.Module):
         self.decoder = nn.Linear(hidden, words)
 
     def forward(self, text: lento.Tensor, state: State) -> tuple[lento.Tensor, State]:
-        """Logarithms of the probabilities of each next word, one row a word, and the state at the end."""
+        """Logarithms of the probabilities of each next word, one row per word, and the state at the end."""
         hidden, state = self.rnn(self.encoder(text), state)
         scores = self.decoder(hidden)
         return nn.log_softmax(scores.reshape(-1, scores.shape[-1]), axis=1), state
