@@ -70,7 +70,7 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
           ASSERT_TRUE(node.dtype == DType::float32 || node.dtype == DType::float64 || node.dtype == DType::float16 ||
                       node.dtype == DType::bfloat16 || is_complex(node.dtype))
               << to_string(random.graph) << "element " << i;
-          if (is_complex(node.dtype)) continue;  // compared by codegen_test, element by element
+          if (is_complex(node.dtype)) continue;  // compared by kernel_loops_test.cpp, element by element
           const double x = Scalar::read(node.dtype, a).to<double>();
           const double y = Scalar::read(node.dtype, b).to<double>();
           const double unit = node.dtype == DType::float64 ? 0x1p-52 : node.dtype == DType::float32 ? 0x1p-23 : 0x1p-8;

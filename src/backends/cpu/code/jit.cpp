@@ -2,8 +2,8 @@
 #include "backends/cpu/code/jit.h"
 
 #include "backends/cpu/code/code_memory.h"
-#include "backends/cpu/code/codegen.h"
 #include "backends/cpu/code/isa_hooks.h"
+#include "backends/cpu/code/kernel_loops.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "base/address_space.h"
 #include "base/fail.h"

@@ -1,8 +1,8 @@
-// KernelGenerator: writes one kernel's function. codegen.cpp has the loops of maps and what all forms share,
-// codegen_reduce.cpp the loops that reduce, codegen_search.cpp what arg_max and arg_min do in them.
+// KernelGenerator: writes one kernel's function. kernel_loops.cpp has the loops of maps and what all forms share,
+// reduce_loops.cpp the loops that reduce, search_loops.cpp what arg_max and arg_min do in them.
 #pragma once
 
-#include "backends/cpu/code/codegen.h"
+#include "backends/cpu/code/kernel_loops.h"
 #include "codegen/emitter.h"
 #include "compiler/kernel.h"
 
@@ -112,7 +112,7 @@ class KernelGenerator {
   /// Makes values of what the passes before have found, in this call or in others.
   void read_results(const std::vector<Accumulator>& accumulators, unsigned width);
 
-  // arg_max and arg_min (codegen_search.cpp).
+  // arg_max and arg_min (search_loops.cpp).
   void start_search(const Accumulator& accumulator);
   void start_block_search(const Accumulator& accumulator);
   void search(const Accumulator& accumulator, const Point& point, llvm::Value* block);

@@ -1,6 +1,6 @@
 // The loops of a kernel. Values are vectors of `lanes` elements along the last dimension. What does not change along
 // an inner loop is computed outside of it.
-#include "backends/cpu/code/codegen.h"
+#include "backends/cpu/code/kernel_loops.h"
 
 #include "backends/cpu/code/kernel_generator.h"
 #include "codegen/emitter.h"
