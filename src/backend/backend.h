@@ -120,7 +120,11 @@ class Backend {
   virtual std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device);
 };
 
-/// Adds a backend and its devices. The first one registered has the default device.
+/// The device of the host, which computes what others lack: the first one that is registered. In the library that is
+/// the CPU device; a program without it, such as a test of another layer, has the reference device in its place.
+inline constexpr std::uint8_t kHostDevice = 0;
+
+/// Adds a backend and its devices. The first one registered has the host's device, which is the default one.
 void register_backend(std::unique_ptr<Backend> backend);
 /// The backend of a device.
 Backend& backend_of(std::uint8_t device);

@@ -25,7 +25,8 @@ struct Target {
 
   // --- what its calls can do ---
 
-  /// True for ops that are called with views of their operands, where others get them contiguous.
+  /// True for ops that are called with views of their operands, where others get them contiguous. The device has calls
+  /// for them: only what the user takes from it (CompileOptions::fallback) runs elsewhere, and alone.
   bool (*takes_views)(Op op) = [](Op) { return false; };
 
   // --- limits of kernels ---

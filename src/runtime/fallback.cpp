@@ -20,10 +20,6 @@ const CounterId kFallback = make_op_counters("fallback.");
 const CounterId kDownloads = counter_id("transfer.d2h");
 const CounterId kUploads = counter_id("transfer.h2d");
 
-/// Where ops run that a device lacks: on the CPU device, which is the first one. A program without it, such as a test
-/// of another layer, has the reference device in its place.
-std::uint8_t host_device() { return 0; }
-
 /// Copies between the device and the host in the middle of a run, in the order of its compute queue.
 class Detour {
  public:
@@ -162,7 +158,7 @@ FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std
     : first(first_step), last(last_step), queues_(queues) {
   Cut cut(graph, schedule, first, last);
   // The host counts those that the user forbids it too.
-  const bool host_counts = backend_of(host_device()).driver(host_device()) != nullptr;
+  const bool host_counts = backend_of(kHostDevice).driver(kHostDevice) != nullptr;
   for (std::uint32_t s = first; s <= last; ++s) {
     const Op op = graph.nodes[schedule.steps[s].nodes[0]].op;
     if (!host_counts || !options.falls_back(op)) counted_.push_back(op);
@@ -173,12 +169,11 @@ FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std
   inputs_ = std::move(cut.inputs);
   numbers_ = std::move(cut.numbers);
   outputs_ = std::move(cut.outputs);
-  program_ = make_program(std::move(cut.region), host_device(), options);
+  program_ = make_program(std::move(cut.region), kHostDevice, options);
 }
 
 std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std::span<const ScalarArgument> numbers,
                                               std::span<const Source> sources) const {
-  const std::uint8_t host = host_device();
   for (const Op op : counted_) count_fallback(op);
   std::vector<ValueRef> here;
   Detour detour(queues_);
@@ -187,7 +182,7 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
       here.push_back(Value::failed(inputs[i].failure));
       continue;
     }
-    BufferRef buffer = backend_of(host).allocate(input_bytes_[i], host);
+    BufferRef buffer = backend_of(kHostDevice).allocate(input_bytes_[i], kHostDevice);
     detour.fetch(buffer->data(), inputs[i].address, input_bytes_[i]);
     here.push_back(Value::ready(std::move(buffer)));
   }

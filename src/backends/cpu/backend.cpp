@@ -27,7 +27,7 @@ class CpuBackend final : public Backend {
 struct Registration {
   Registration() { register_backend(std::make_unique<CpuBackend>()); }
 };
-// Before the reference backend, whatever the order of files in the library: the first device is the default.
+// Before the reference backend, whatever the order of files in the library: the first device is the host's.
 [[maybe_unused, gnu::init_priority(1000)]] const Registration registration;
 
 }  // namespace

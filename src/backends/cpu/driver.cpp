@@ -19,7 +19,7 @@ namespace lento::cpu {
 
 namespace {
 
-constexpr std::uint8_t kDevice = 0;  // registered first (backend.cpp)
+constexpr std::uint8_t kDevice = kHostDevice;  // backend.cpp registers it first
 
 const Target& cpu_target() {
   static const Target target{
@@ -28,6 +28,10 @@ const Target& cpu_target() {
       .reduces = [](Op op, DType dtype) { return supports(op, dtype); },
       .holds = [](DType) { return true; },
       .takes_views = [](Op op) { return op == op::matrix_multiply; },
+      .most_nodes = 60,
+      .least_row = 16,
+      .tile_elements = 2048,
+      .alignment = 64,
       .nanoseconds_per_instruction = kNanosecondsPerInstruction,
   };
   return target;
