@@ -193,7 +193,8 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
   for (const std::uint32_t origin : origins_) own_sources.push_back(sources[origin]);
   std::vector<ValueRef> results;
   for (std::size_t k = 0; k < outputs_.size(); ++k) results.push_back(Value::ready({}));
-  const std::vector<std::uint8_t> donated(here.size(), 1);
+  std::vector<std::uint8_t> donated;
+  for (const Input& input : inputs) donated.push_back(input.failure ? 0 : 1);  // what has failed has no memory to give
   program_->run({here, donated, own_numbers, results, own_sources});
   return results;
 }

@@ -179,6 +179,26 @@ TEST_F(ToyFailures, D6_E7_InADetourExactlyWhatDependsOnAFailureIsPoisoned) {
   EXPECT_EQ(good.to_vector<float>(), (Floats{1, 2, 3}));
 }
 
+// Found by review: a result of the detour was to take the memory of the failed operand, which has none.
+TEST_F(ToyFailures, D6_E7_AFailedOperandOfADetourGivesNoMemory) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  const Tensor place = positions({0, 1, 9}, device());
+  wait();
+  toy::hold(true);
+  const Tensor bad = take(x, place, 0);
+  step(device());
+  const Tensor worse = sort(bad);  // recorded before it is known that `bad` has failed
+  const Tensor good = cos(x);      // as large as `bad`, and `x` is read later
+  const Tensor better = sort(x);
+  toy::hold(false);
+  forget_failures();
+  step(device());
+  EXPECT_EQ(good.to_vector<float>(), cos(on(Device("cpu"), {3, 1, 2})).to_vector<float>());
+  EXPECT_EQ(better.to_vector<float>(), (Floats{1, 2, 3}));
+  EXPECT_NE(message_of(worse).find("index 9"), std::string::npos) << message_of(worse);
+}
+
 TEST_F(ToyFailures, D4_D6_WhatFailedOnTheDeviceIsToldAfterADetour) {
   toy::set_support(toy::Support::kernels);
   const Tensor table = on_toy({1, 2, 3});
