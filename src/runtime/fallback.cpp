@@ -8,6 +8,7 @@
 #include <lento/device.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,35 +21,43 @@ const CounterId kFallback = make_op_counters("fallback.");
 const CounterId kDownloads = counter_id("transfer.d2h");
 const CounterId kUploads = counter_id("transfer.h2d");
 
-/// Copies between the device and the host in the middle of a run, in the order of its compute queue.
+/// Copies between the device and the host in the middle of a run, in the order of its compute queue. The host waits for
+/// that queue, and never a queue of copies, which others use for values that are there (clause D3).
 class Detour {
  public:
-  explicit Detour(DeviceQueues& queues) : queues_(queues) {
-    queues_.wait(Queue::download, queues_.record(Queue::compute));
-  }
+  explicit Detour(DeviceQueues& queues) : queues_(queues) {}
+  Detour(const Detour&) = delete;
+  Detour& operator=(const Detour&) = delete;
+  /// When something has thrown, the memory on both sides is freed next.
+  ~Detour() { wait(); }
 
+  /// Between fetching and putting comes a wait().
   void fetch(void* to_host, const void* from, std::size_t bytes) {
+    begin(Queue::download);
     queues_.download(to_host, from, bytes);
     count(kDownloads);
   }
-  /// Blocks until everything is fetched, and so until the device has done all that was queued before.
-  void wait() { queues_.record(Queue::download)->wait(); }
-
-  /// Memory for what is put may be in use by what was queued for computing.
-  void wait_before_putting() { queues_.wait(Queue::upload, queues_.record(Queue::compute)); }
   void put(void* to, const void* from_host, std::size_t bytes) {
+    begin(Queue::upload);
     queues_.upload(to, from_host, bytes);
     count(kUploads);
   }
-  /// What is queued for computing from now on comes after what was put.
-  void finish() {
-    const FenceRef put = queues_.record(Queue::upload);
-    queues_.wait(Queue::compute, put);
-    put->wait();  // the host's memory is freed next
+  /// Blocks until all of it has been copied.
+  void wait() {
+    if (copying_) queues_.record(*copying_)->wait();
+    copying_.reset();
   }
 
  private:
+  /// What is fetched is there, and the memory for what is put is used by nothing any more.
+  void begin(Queue queue) {
+    if (copying_) return;
+    queues_.record(Queue::compute)->wait();
+    copying_ = queue;
+  }
+
   DeviceQueues& queues_;
+  std::optional<Queue> copying_;  // what has begun and may not have ended
 };
 
 /// Cuts steps out of a graph, with what leads from one to another without a step of its own: views of their values.
@@ -183,8 +192,8 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
       continue;
     }
     BufferRef buffer = backend_of(kHostDevice).allocate(input_bytes_[i], kHostDevice);
+    here.push_back(Value::ready(buffer));
     detour.fetch(buffer->data(), inputs[i].address, input_bytes_[i]);
-    here.push_back(Value::ready(std::move(buffer)));
   }
   detour.wait();
   std::vector<ScalarArgument> own_numbers;
@@ -201,11 +210,10 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
 
 void FallbackRegion::put(std::span<const ValueRef> outputs, std::span<void* const> addresses) const {
   Detour detour(queues_);
-  detour.wait_before_putting();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (addresses[k] != nullptr) detour.put(addresses[k], outputs[k]->buffer->data(), output_bytes_[k]);
   }
-  detour.finish();
+  detour.wait();
 }
 
 void run_node_on_host(const NodeCall& call, DeviceQueues& queues) {
@@ -226,11 +234,10 @@ void run_node_on_host(const NodeCall& call, DeviceQueues& queues) {
   for (NodeCall::Tensor& result : here.results) give_memory(result);
   detour.wait();
   backend_of(Device("reference").id()).run_node(here);
-  detour.wait_before_putting();
   for (std::size_t r = 0; r < here.results.size(); ++r) {
     detour.put(call.results[r].data, here.results[r].data, bytes_of(call.results[r]));
   }
-  detour.finish();
+  detour.wait();
 }
 
 }  // namespace lento

@@ -1,9 +1,15 @@
 // What is found out only on the device, and what the device cannot do.
 #include "toy/toy.h"
 
+#include "backend/backend.h"
+#include "backend/queues.h"
+
+#include <lento/memory.h>
 #include <lento/metrics.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 namespace lento::test {
 namespace {
@@ -197,6 +203,40 @@ TEST_F(ToyFailures, D6_E7_AFailedOperandOfADetourGivesNoMemory) {
   EXPECT_EQ(good.to_vector<float>(), cos(on(Device("cpu"), {3, 1, 2})).to_vector<float>());
   EXPECT_EQ(better.to_vector<float>(), (Floats{1, 2, 3}));
   EXPECT_NE(message_of(worse).find("index 9"), std::string::npos) << message_of(worse);
+}
+
+// Found by review: the copy that was under way wrote into what was somebody else's by then.
+TEST_F(ToyFailures, D6_E9_ADetourThatFindsNoMemoryKeepsWhatTheDeviceWrites) {
+  toy::set_support(toy::Support::few);
+  const Device host("cpu");
+  const Floats zeros(10'000, 0);
+  const std::size_t bytes = zeros.size() * sizeof(float);
+  const Tensor x = on_toy(Floats(zeros.size(), 3));
+  const Tensor y = on_toy(Floats(zeros.size(), 4));
+  wait();
+  std::atomic<bool> goes_on{false};
+  backend_of(device().id()).queues(device().id())->record(Queue::download)->then([&] { goes_on.wait(false); });
+  const std::uint64_t copies = metrics::counter("transfer.d2h");
+  set_memory_limit(static_cast<std::int64_t>(memory(host).live + bytes + bytes / 2), host);
+  const Tensor larger = maximum(x, y);
+  step(device());
+  while (metrics::counter("transfer.d2h") == copies) std::this_thread::yield();
+  // There is memory for one operand, which is being copied into it, and none for the other.
+  int taken = 0;
+  for (int i = 0; i < 1000; ++i) {
+    try {
+      (void)on(host, zeros);
+      ++taken;
+    } catch (const MemoryError&) {
+      std::this_thread::yield();
+    }
+  }
+  goes_on = true;
+  goes_on.notify_all();
+  EXPECT_THROW((void)larger.to_vector<float>(), MemoryError);
+  set_memory_limit(0, host);
+  EXPECT_EQ(taken, 0) << "the device still writes there";
+  EXPECT_EQ(maximum(x, y).to_vector<float>(), Floats(zeros.size(), 4));
 }
 
 TEST_F(ToyFailures, D4_D6_WhatFailedOnTheDeviceIsToldAfterADetour) {
