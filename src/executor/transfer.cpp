@@ -30,14 +30,6 @@ constexpr std::size_t kInlineBytes = std::size_t{1} << 18;
 
 DeviceQueues* queues_of(std::uint8_t device) { return backend_of(device).queues(device); }
 
-/// A fence of nothing: what was to be done before it has been done.
-class ReachedFence final : public Fence {
- public:
-  bool done() const override { return true; }
-  void wait() const override {}
-  void then(std::function<void()> function) override { function(); }
-};
-
 /// Through the memory of the host: from it, to it, or both.
 struct Transfer final : Work {
   Transfer(DeviceQueues* of_source, const Value& source, std::uint8_t to)
@@ -50,6 +42,9 @@ struct Transfer final : Work {
   bool arrives = false;  // what is under way is the last part
 
   bool counts() const override { return false; }
+  /// A copy that waited in its queue for what makes the source would hold up reads of values that are there (clause
+  /// D3).
+  Stage starts_after() const override { return Stage::done; }
   bool is_issued() const override { return arrives && queues_of(device) != nullptr; }
 
   FenceRef start() noexcept override {
@@ -64,9 +59,7 @@ struct Transfer final : Work {
   }
 
   FenceRef settle() noexcept override {
-    const Value& source = *inputs[0];
-    outputs[0]->failure = source.failure;
-    if (!outputs[0]->failure) outputs[0]->failure = loss_on_the_way();
+    outputs[0]->failure = loss_on_the_way();
     if (arrives || outputs[0]->failure) {
       if (!is_issued()) outputs[0]->buffer = std::move(target);
       return finish();
@@ -96,15 +89,14 @@ struct Transfer final : Work {
 
   FenceRef hand_over() {
     const Value& source = *inputs[0];
-    if (!source.buffer) {  // it has failed; why is known when it is settled
-      arrives = true;
-      return std::make_shared<ReachedFence>();
+    if (source.failure) {
+      outputs[0]->failure = source.failure;
+      return finish();
     }
     if (from == nullptr) return deliver(*source.buffer);
     DeviceQueues* const onwards = queues_of(device);
     arrives = onwards == nullptr;
     if (!arrives) staging = onwards->host_memory(source.buffer->size());
-    if (!source.settled() && source.producer->fence) from->wait(Queue::download, source.producer->fence);
     from->download(arrives ? target->data() : staging->data(), source.buffer->data(), source.buffer->size());
     return from->record(Queue::download);
   }
@@ -133,7 +125,7 @@ ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::size_t bytes,
   copy->outputs.push_back(there);
   const NoForkNow no_fork;
   const bool only_queues = from != nullptr || queues_of(to) != nullptr;
-  if (!source->issued() || (!only_queues && bytes > kInlineBytes)) {
+  if (!source->settled() || (!only_queues && bytes > kInlineBytes)) {
     start_when_ready(std::move(copy));
     return there;
   }

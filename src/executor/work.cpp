@@ -157,7 +157,7 @@ void Work::end() {
 
 void start_when_ready(std::unique_ptr<Work> work) noexcept {
   work_on(work->device).add(*work);
-  listen(work->inputs, Stage::issued, *work, work->waits_for_);
+  listen(work->inputs, work->starts_after(), *work, work->waits_for_);
   // From here on a producer may start the work, and end it, at any moment.
   work.release()->completed();
 }

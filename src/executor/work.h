@@ -1,5 +1,5 @@
-// Work: something under way on a device, a run of a plan or a copy. It begins when the values it reads are issued, and
-// ends when the device has done it; whoever holds its results waits for its completion.
+// Work: something under way on a device, a run of a plan or a copy. It begins when the values it reads are issued, or
+// done, and ends when the device has done it; whoever holds its results waits for its completion.
 #pragma once
 
 #include "base/fence.h"
@@ -32,8 +32,10 @@ struct Work : CompletionListener {
   virtual bool counts() const { return true; }
   /// What it may allocate, at most, for the memory limit.
   virtual std::size_t planned_bytes() const { return 0; }
-  /// Does it and returns null, or hands it to a device and returns the fence where that will have done it. Inputs are
-  /// issued. What goes wrong sets the failures of outputs.
+  /// How far its inputs have to be for it to start.
+  virtual Stage starts_after() const { return Stage::issued; }
+  /// Does it and returns null, or hands it to a device and returns the fence where that will have done it. What goes
+  /// wrong sets the failures of outputs.
   virtual FenceRef start() noexcept = 0;
   /// Once the fence is reached and all inputs are settled: ends it and returns null, or hands over what comes next.
   virtual FenceRef settle() noexcept { return {}; }
@@ -41,7 +43,7 @@ struct Work : CompletionListener {
   /// first.
   virtual bool is_issued() const { return true; }
 
-  /// A producer of an input has issued it.
+  /// An input is as far as it has to be.
   void completed() override;
 
  private:
@@ -61,14 +63,14 @@ struct Work : CompletionListener {
   void report_failure();
   void end();
 
-  std::atomic<std::uint32_t> waits_for_{1};  // inputs that are not issued, and 1 until it is launched
+  std::atomic<std::uint32_t> waits_for_{1};  // inputs that are not as far, and 1 until it is launched
   Rest rest_{*this};
 };
 
-/// Starts work on a worker once its inputs are issued. It owns itself.
+/// Starts work on a worker once its inputs are as far as it wants them. It owns itself.
 void start_when_ready(std::unique_ptr<Work> work) noexcept;
-/// Starts work whose inputs are issued on this thread. True when it is done: the caller destroys it once it may block,
-/// and with it lets go of the inputs. False when a device has taken it over: then it owns itself.
+/// Starts work whose inputs are that far on this thread. True when it is done: the caller destroys it once it may
+/// block, and with it lets go of the inputs. False when a device has taken it over: then it owns itself.
 bool start_here(Work& work) noexcept;
 
 /// Sets a failure for all outputs: this one, or that the device can no longer be used.

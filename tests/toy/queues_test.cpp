@@ -1,12 +1,16 @@
 // Runs on a device that works on its own: they are issued at once, one behind the other, and done later.
 #include "toy/toy.h"
 
+#include "backend/backend.h"
+#include "backend/queues.h"
+
 #include <lento/host_data.h>
 #include <lento/metrics.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -126,15 +130,22 @@ TEST_F(ToyQueues, D3_TheSourceOfACopyMayBeDropped) {
 
 TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
   const Tensor x = on_toy({1, 2});
-  const Tensor y = x + 1;
-  step(device(), {.wait = true});
-  toy::hold(true);
-  const Tensor later = y * 2;
+  wait();
+  std::atomic<bool> computes{false};
+  backend_of(device().id()).queues(device().id())->record(Queue::compute)->then([&] { computes.wait(false); });
+  const Tensor later = x * 2;
   step(device());
-  toy::hold(false);
-  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 3}));
-  EXPECT_EQ(y.to_vector<float>(), (Floats{2, 3})) << "a second read has the copy of the first";
-  EXPECT_EQ(later.to_vector<float>(), (Floats{4, 6}));
+  const Tensor here = to_device(later, Device("cpu"));
+  const Tensor there = to_device(later, device(1));
+  const std::uint64_t copies = metrics::counter("transfer.d2h");
+  EXPECT_EQ(x.to_vector<float>(), (Floats{1, 2})) << "neither for what computes nor for what copies that";
+  EXPECT_EQ(x.to_vector<float>(), (Floats{1, 2}));
+  EXPECT_EQ(metrics::counter("transfer.d2h"), copies + 1) << "a second read has the copy of the first";
+  const std::vector<LiveTensor> live = live_tensors();
+  EXPECT_EQ(std::ranges::count(live, "running", &LiveTensor::state), 3);
+  computes = true;
+  computes.notify_all();
+  for (const Tensor& tensor : {later, here, there}) EXPECT_EQ(tensor.to_vector<float>(), (Floats{2, 4}));
 }
 
 // Found by random programs: the copy's own work, or the function that told of its end, held the memory a little longer.
