@@ -134,6 +134,27 @@ TEST_F(ToyFailures, D6_StepsWithFallbacksDoNotWaitEither) {
   EXPECT_EQ(z.to_vector<float>(), (Floats{2, 6, 12}));
 }
 
+// Found by review: the thread that stepped waited for the device.
+TEST_F(ToyFailures, D1_E7_AStepBesideAFailureDoesNotWaitEither) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  const Tensor place = positions({0, 1, 9}, device());
+  wait();
+  toy::hold(true);
+  const Tensor bad = take(x, place, 0);
+  step(device());
+  const Tensor good = x * 2;  // in one kernel with the next line, which is recorded before it is known to fail
+  const Tensor worse = good + bad;
+  toy::hold(false);
+  forget_failures();
+  toy::hold(true);
+  step(device());
+  EXPECT_EQ(live_tensors(device()).back().state, "running");
+  toy::hold(false);
+  EXPECT_EQ(good.to_vector<float>(), (Floats{6, 2, 4}));
+  EXPECT_NE(message_of(worse).find("index 9"), std::string::npos) << message_of(worse);
+}
+
 TEST_F(ToyFailures, E7_AFallbackThatFailsPoisonsItsResult) {
   toy::set_support(toy::Support::few);
   cache::clear();
