@@ -229,7 +229,9 @@ void wait_for_room(std::uint8_t device) {
     {
       const std::lock_guard lock(all.mutex);
       if (all.count < inflight_limit.load(std::memory_order_relaxed)) break;
-      oldest = all.first->completion;
+      const Work* counted = all.first;
+      while (!counted->counts()) counted = counted->next;
+      oldest = counted->completion;
     }
     if (!timed && !oldest->done()) {
       count(kRoomWaits);

@@ -1,6 +1,8 @@
 // Several devices in one program: which one work is for, and what is kept apart.
 #include "toy/toy.h"
 
+#include "backend/backend.h"
+#include "backend/queues.h"
 #include "executor/closures.h"
 
 #include <lento/metrics.h>
@@ -198,6 +200,42 @@ TEST_F(ToyDevices, D1_E1_EveryInlineRunCountsForTheLimit) {
   letting_go.join();
   EXPECT_EQ(metrics::counter("launch.inline") - inline_runs, 3);
   EXPECT_EQ(y.to_vector<float>(), Floats{4});
+}
+
+// Found by review: a step waited for the oldest work of its device, although that was a copy.
+TEST_F(ToyDevices, E1_WhoWaitsForRoomWaitsForNoCopy) {
+  const OptionsScope scope([] {
+    Options changed = options();
+    changed.max_inflight_steps = 1;
+    return changed;
+  }());
+  const Tensor busy = on(device(0), {1});
+  Tensor x = on(device(1), {1});
+  wait();
+  std::atomic<bool> goes_on[] = {false, false};
+  for (const int i : {0, 1}) {
+    backend_of(device(i).id()).queues(device(i).id())->record(Queue::compute)->then([&goes_on, i] {
+      goes_on[i].wait(false);
+    });
+  }
+  const auto let_go_on = [&](int i) {
+    goes_on[i] = true;
+    goes_on[i].notify_all();
+  };
+  const Tensor copy = to_device(busy + 1, device(1));
+  const std::uint64_t waits = metrics::counter("sync.room");
+  std::thread letting_go([&] {
+    while (metrics::counter("sync.room") == waits) std::this_thread::yield();
+    let_go_on(1);
+  });
+  for (int i = 0; i < 3; ++i) {
+    x = x + 1;
+    step(device(1));
+  }
+  letting_go.join();
+  EXPECT_EQ(x.to_vector<float>(), Floats{4});
+  let_go_on(0);
+  EXPECT_EQ(copy.to_vector<float>(), Floats{2});
 }
 
 TEST_F(ToyDevices, E1_RunsOfTheHostThatAreDoneAtOnceNeverFillTheLimit) {
