@@ -44,7 +44,9 @@ TEST_F(ToyQueues, D1_EveryRunCountsForTheLimitOfRunsUnderWay) {
     return changed;
   }());
   Tensor x = on_toy({1});
+  wait();
   toy::hold(true);
+  const std::uint64_t waits = metrics::counter("sync.room");
   std::atomic<int> steps{0};
   std::thread stepping([&] {
     Tensor y = x + 0;
@@ -55,8 +57,8 @@ TEST_F(ToyQueues, D1_EveryRunCountsForTheLimitOfRunsUnderWay) {
     }
     EXPECT_EQ(y.to_vector<float>(), (Floats{7}));
   });
-  while (steps < 3) std::this_thread::yield();
-  EXPECT_EQ(metrics::counter("step") >= 3, true);
+  while (metrics::counter("sync.room") == waits) std::this_thread::yield();
+  EXPECT_EQ(steps, 3);
   toy::hold(false);
   stepping.join();
   EXPECT_EQ(steps, 6);
