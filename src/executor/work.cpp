@@ -58,10 +58,13 @@ DeviceWork& work_on(std::uint8_t device) { return ProcessLifetime<std::array<Dev
 constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 
-/// A failure that began in this work; older poison has been reported where it began.
+/// A failure that began in this work; older poison has been reported where it began. The loss of its device poisons
+/// what it reads as well, and is its own all the same.
 FailureRef own_failure(const Work& work) {
+  const FailureRef loss = why_unusable(work.device);
   for (const ValueRef& output : work.outputs) {
     if (!output->failure) continue;
+    if (output->failure == loss) return loss;
     // Work that could not start ends before its inputs do.
     const bool inherited = std::ranges::any_of(
         work.inputs, [&](const ValueRef& input) { return input->settled() && input->failure == output->failure; });
