@@ -1,5 +1,7 @@
 #include "foreign.h"
 
+#include "gil.h"
+
 #include <atomic>
 #include <utility>
 
@@ -31,7 +33,10 @@ void put_off(PutOff* item) {
   item->next = newest.load();
   while (!newest.compare_exchange_weak(item->next, item)) {
   }
-  if (!announced.exchange(true) && Py_AddPendingCall(run_releases, nullptr) != 0) announced.store(false);
+  // A run may end after the interpreter has: then what it held goes with the process.
+  if (const InsidePython inside; inside && !announced.exchange(true)) {
+    if (Py_AddPendingCall(run_releases, nullptr) != 0) announced.store(false);
+  }
 }
 
 }  // namespace

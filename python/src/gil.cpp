@@ -97,23 +97,26 @@ void install_blocking_hooks() {
   set_blocking_hooks({before, after, may});
 }
 
-WorkerGil::WorkerGil() {
+InsidePython::InsidePython() {
   // Comes in before it looks, and close_python_to_workers closes before it counts: one of the two sees the other.
-  is_worker = true;
   workers_inside.fetch_add(1);
   entered_ = !closed.load();
-  if (entered_) {
-    state_ = taking_gil([] { return PyGILState_Ensure(); });
-  } else {
-    workers_inside.fetch_sub(1);
-  }
+  if (!entered_) workers_inside.fetch_sub(1);
+}
+
+InsidePython::~InsidePython() {
+  if (!entered_) return;
+  workers_inside.fetch_sub(1);
+  workers_inside.notify_all();
+}
+
+WorkerGil::WorkerGil() {
+  is_worker = true;
+  if (inside_) state_ = taking_gil([] { return PyGILState_Ensure(); });
 }
 
 WorkerGil::~WorkerGil() {
-  if (!entered_) return;
-  PyGILState_Release(state_);
-  workers_inside.fetch_sub(1);
-  workers_inside.notify_all();
+  if (inside_) PyGILState_Release(state_);
 }
 
 void close_python_to_workers() {

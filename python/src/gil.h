@@ -32,7 +32,21 @@ class WithGil {
   bool outer_may_block_;
 };
 
-/// The same for Lento's own threads. False once Python is closed to them: a thread that asked for the GIL then would be
+/// While it lives and is true, there is an interpreter: its end waits. For calls that need no GIL. False once Python is
+/// closed to Lento's own threads.
+class InsidePython {
+ public:
+  InsidePython();
+  ~InsidePython();
+  InsidePython(const InsidePython&) = delete;
+  InsidePython& operator=(const InsidePython&) = delete;
+  explicit operator bool() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+/// WithGil for Lento's own threads. False once Python is closed to them: a thread that asked for the GIL then would be
 /// stopped for ever where it stands, and whoever waits for it with it.
 class WorkerGil {
  public:
@@ -40,10 +54,10 @@ class WorkerGil {
   ~WorkerGil();
   WorkerGil(const WorkerGil&) = delete;
   WorkerGil& operator=(const WorkerGil&) = delete;
-  explicit operator bool() const { return entered_; }
+  explicit operator bool() const { return static_cast<bool>(inside_); }
 
  private:
-  bool entered_;
+  InsidePython inside_;
   PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
 

@@ -203,6 +203,21 @@ lento.step()
     check_program(program, "")
 
 
+def test_e5_exit_before_the_memory_of_somebody_else_is_let_go_is_clean() -> None:
+    """The run ends when there is no interpreter any more to be asked to release the array."""
+    program = """
+import numpy
+import lento
+array = numpy.ones(20_000_000, numpy.float32)
+array.flags.writeable = False
+x = y = lento.asarray(array)
+for _ in range(20):
+    y = lento.tanh(y) + x
+lento.eval(y)
+"""
+    check_program(program, "")
+
+
 def test_e5_exit_while_a_kernel_is_compiled_better_is_clean(tmp_path: Path) -> None:
     """First code comes from disk, so that the compiler is used for the first time by the thread that the exit meets."""
     program = """
