@@ -1,5 +1,6 @@
 #include "backends/cpu/driver.h"
 
+#include "backend/backend.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/code/jit.h"
 #include "backends/cpu/code/kernel_cache.h"
