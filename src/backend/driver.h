@@ -21,7 +21,8 @@
 
 namespace lento {
 
-/// The code of one kernel on one device; programs share it.
+/// The code of one kernel on one device; programs share it. After a run that could not be queued to its end it may go
+/// while a device with queues still has launches of it: the driver keeps it for these.
 class KernelBinary {
  public:
   virtual ~KernelBinary() = default;

@@ -13,8 +13,9 @@ class Fence {
   virtual bool done() const = 0;
   /// Blocks until it is reached.
   virtual void wait() const = 0;
-  /// Calls the function once: at once when the fence has been reached, else on a thread of the device. Functions of one
-  /// queue are called in the order of its fences. The function must not throw, and must not wait for the device.
+  /// Calls the function once: at once when the fence has been reached, else on a thread of the driver's. Functions of
+  /// one queue are called in the order of its fences. The function does not throw and does not wait for the device, but
+  /// it may queue copies and free memory of the device: a callback in which the device forbids that is no such thread.
   virtual void then(std::function<void()> function) = 0;
 };
 using FenceRef = std::shared_ptr<Fence>;

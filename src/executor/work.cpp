@@ -16,6 +16,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace lento {
 
@@ -40,7 +41,8 @@ struct DeviceWork {
     (last == nullptr ? first : last->next) = &work;
     last = &work;
     if (work.counts()) ++count;
-    planned_bytes += work.planned_bytes();
+    work.planned = work.planned_bytes();
+    planned_bytes += work.planned;
   }
   void remove(Work& work) {
     const std::lock_guard lock(mutex);
@@ -49,9 +51,9 @@ struct DeviceWork {
     if (work.counts()) --count;
   }
   /// What it was going to allocate has been, and most of it has been freed again.
-  void release_planned(const Work& work) {
+  void release_planned(Work& work) {
     const std::lock_guard lock(mutex);
-    planned_bytes -= work.planned_bytes();
+    planned_bytes -= std::exchange(work.planned, 0);
   }
 };
 DeviceWork& work_on(std::uint8_t device) { return ProcessLifetime<std::array<DeviceWork, kMaxDevices>>::get()[device]; }
@@ -61,7 +63,7 @@ std::atomic<std::uint32_t> inflight_limit{16};
 /// A failure that began in this work; older poison has been reported where it began. The loss of its device poisons
 /// what it reads as well, and is its own all the same.
 FailureRef own_failure(const Work& work) {
-  const FailureRef loss = why_unusable(work.device);
+  FailureRef loss = why_unusable(work.device);
   for (const ValueRef& output : work.outputs) {
     if (!output->failure) continue;
     if (output->failure == loss) return loss;
@@ -120,7 +122,10 @@ void Work::follow(FenceRef fence) {
   for (const ValueRef& output : outputs) output->held_by_work.store(true, std::memory_order_release);
   rest_.count.store(2, std::memory_order_relaxed);  // the fence, and this function
   listen(inputs, Stage::done, rest_, rest_.count);
-  if (is_issued()) completion->issue(fence);
+  if (is_issued()) {
+    work_on(device).release_planned(*this);
+    completion->issue(fence);
+  }
   fence->then([this] { rest_.completed(); });
   rest_.completed();
 }

@@ -24,9 +24,10 @@ struct Work : CompletionListener {
   std::vector<ValueRef> inputs;   // released when the work has ended
   std::vector<ValueRef> outputs;  // futures on `completion`
   CompletionRef completion = Completion::make();
-  // Neighbours among the work under way on its device; guarded by that list's lock.
+  // Its place among the work under way on its device; guarded by that list's lock.
   Work* previous = nullptr;
   Work* next = nullptr;
+  std::size_t planned = 0;  // bytes that the list counts for it
 
   /// Whether it counts for the limit of work under way.
   virtual bool counts() const { return true; }

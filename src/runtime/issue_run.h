@@ -9,7 +9,7 @@
 
 namespace lento {
 
-/// Queues everything behind the inputs. When something throws, nothing of the run is left in the queues.
+/// Queues everything behind the inputs. When something throws, what is queued already keeps the inputs until it ends.
 std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueues& queues,
                                      const RunArguments& arguments);
 

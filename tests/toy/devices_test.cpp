@@ -1,8 +1,6 @@
 // Several devices in one program: which one work is for, and what is kept apart.
 #include "toy/toy.h"
 
-#include "backend/backend.h"
-#include "backend/queues.h"
 #include "executor/closures.h"
 
 #include <lento/metrics.h>
@@ -212,21 +210,12 @@ TEST_F(ToyDevices, E1_WhoWaitsForRoomWaitsForNoCopy) {
   const Tensor busy = on(device(0), {1});
   Tensor x = on(device(1), {1});
   wait();
-  std::atomic<bool> goes_on[] = {false, false};
-  for (const int i : {0, 1}) {
-    backend_of(device(i).id()).queues(device(i).id())->record(Queue::compute)->then([&goes_on, i] {
-      goes_on[i].wait(false);
-    });
-  }
-  const auto let_go_on = [&](int i) {
-    goes_on[i] = true;
-    goes_on[i].notify_all();
-  };
+  HeldQueue first(device(0), Queue::compute), second(device(1), Queue::compute);
   const Tensor copy = to_device(busy + 1, device(1));
   const std::uint64_t waits = metrics::counter("sync.room");
   std::thread letting_go([&] {
     while (metrics::counter("sync.room") == waits) std::this_thread::yield();
-    let_go_on(1);
+    second.let_go_on();
   });
   for (int i = 0; i < 3; ++i) {
     x = x + 1;
@@ -234,7 +223,7 @@ TEST_F(ToyDevices, E1_WhoWaitsForRoomWaitsForNoCopy) {
   }
   letting_go.join();
   EXPECT_EQ(x.to_vector<float>(), Floats{4});
-  let_go_on(0);
+  first.let_go_on();
   EXPECT_EQ(copy.to_vector<float>(), Floats{2});
 }
 

@@ -1,13 +1,9 @@
 // What is found out only on the device, and what the device cannot do.
 #include "toy/toy.h"
 
-#include "backend/backend.h"
-#include "backend/queues.h"
-
 #include <lento/memory.h>
 #include <lento/metrics.h>
 
-#include <atomic>
 #include <string>
 #include <thread>
 
@@ -235,8 +231,7 @@ TEST_F(ToyFailures, D6_E9_ADetourThatFindsNoMemoryKeepsWhatTheDeviceWrites) {
   const Tensor x = on_toy(Floats(zeros.size(), 3));
   const Tensor y = on_toy(Floats(zeros.size(), 4));
   wait();
-  std::atomic<bool> goes_on{false};
-  backend_of(device().id()).queues(device().id())->record(Queue::download)->then([&] { goes_on.wait(false); });
+  HeldQueue downloads(device(), Queue::download);
   const std::uint64_t copies = metrics::counter("transfer.d2h");
   set_memory_limit(static_cast<std::int64_t>(memory(host).live + bytes + bytes / 2), host);
   const Tensor larger = maximum(x, y);
@@ -252,8 +247,7 @@ TEST_F(ToyFailures, D6_E9_ADetourThatFindsNoMemoryKeepsWhatTheDeviceWrites) {
       std::this_thread::yield();
     }
   }
-  goes_on = true;
-  goes_on.notify_all();
+  downloads.let_go_on();
   EXPECT_THROW((void)larger.to_vector<float>(), MemoryError);
   set_memory_limit(0, host);
   EXPECT_EQ(taken, 0) << "the device still writes there";

@@ -1,9 +1,6 @@
 // Runs on a device that works on its own: they are issued at once, one behind the other, and done later.
 #include "toy/toy.h"
 
-#include "backend/backend.h"
-#include "backend/queues.h"
-
 #include <lento/host_data.h>
 #include <lento/metrics.h>
 
@@ -133,8 +130,7 @@ TEST_F(ToyQueues, D3_TheSourceOfACopyMayBeDropped) {
 TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
   const Tensor x = on_toy({1, 2});
   wait();
-  std::atomic<bool> computes{false};
-  backend_of(device().id()).queues(device().id())->record(Queue::compute)->then([&] { computes.wait(false); });
+  HeldQueue computing(device(), Queue::compute);
   const Tensor later = x * 2;
   step(device());
   const Tensor here = to_device(later, Device("cpu"));
@@ -145,8 +141,7 @@ TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
   EXPECT_EQ(metrics::counter("transfer.d2h"), copies + 1) << "a second read has the copy of the first";
   const std::vector<LiveTensor> live = live_tensors();
   EXPECT_EQ(std::ranges::count(live, "running", &LiveTensor::state), 3);
-  computes = true;
-  computes.notify_all();
+  computing.let_go_on();
   for (const Tensor& tensor : {later, here, there}) EXPECT_EQ(tensor.to_vector<float>(), (Floats{2, 4}));
 }
 
@@ -208,6 +203,23 @@ TEST_F(ToyQueues, E9_MemoryLimitsAreOfADevice) {
   EXPECT_NO_THROW(eval({concat({other, other})}));
   set_memory_limit(0, device());
   EXPECT_EQ(concat({x, x}).to_vector<float>(), Floats(2000, 1));
+}
+
+// Found by review: what is issued has its memory, and was counted once more.
+TEST_F(ToyQueues, D1_E9_AStepThatFitsIntoTheLimitDoesNotWait) {
+  const Tensor x = on_toy(Floats(1000, 1));
+  wait();
+  const std::size_t each = 1000 * sizeof(float);
+  set_memory_limit(static_cast<std::int64_t>(memory(device()).live + 2 * each + each / 2), device());
+  toy::hold(true);
+  const Tensor y = x + 1;
+  step(device());
+  const Tensor z = x * 3;
+  step(device());
+  toy::hold(false);
+  set_memory_limit(0, device());
+  EXPECT_EQ(y.to_vector<float>(), Floats(1000, 2));
+  EXPECT_EQ(z.to_vector<float>(), Floats(1000, 3));
 }
 
 TEST_F(ToyQueues, E10_SeveralThreadsIssueToOneDevice) {

@@ -3,14 +3,38 @@
 
 #include <lento/lento.h>
 
+#include "backend/backend.h"
+#include "backend/queues.h"
 #include "backends/toy/toy.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace lento::test {
+
+/// Holds back what one queue is given from now on, until it is let go on. toy::hold() holds all of them.
+class HeldQueue {
+ public:
+  HeldQueue(Device device, Queue queue) {
+    toy::hold(true);  // the fence is not reached before the function is there, which this thread would call then
+    backend_of(device.id()).queues(device.id())->record(queue)->then([goes_on = goes_on_] { goes_on->wait(false); });
+    toy::hold(false);
+  }
+  ~HeldQueue() { let_go_on(); }
+  HeldQueue(const HeldQueue&) = delete;
+  HeldQueue& operator=(const HeldQueue&) = delete;
+  void let_go_on() {
+    *goes_on_ = true;
+    goes_on_->notify_all();
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> goes_on_ = std::make_shared<std::atomic<bool>>(false);
+};
 
 class Toy : public ::testing::Test {
  protected:
