@@ -41,7 +41,7 @@ def filtered(text: str, generated: Path) -> str:
     text = re.sub(r"^#define (?:.*\\\n)*.*\n", "", text, flags=re.M)
     # What says where the caller is has a default everywhere and is never given by users.
     text = re.sub(rf",\s*{SITE}", "", text)
-    text = re.sub(SITE, "", text)
+    text = re.sub(rf"{SITE}(?:,\s*)?", "", text)
     # What is said of Lento's types to the standard library.
     text = re.sub(r"^template <>\ninline constexpr bool std::.*\n", "", text, flags=re.M)
     # The conditions of templates are told by their comments, and Doxygen does not understand all of them.
