@@ -369,12 +369,15 @@ def test_e9_live_tensors_of_all_threads_and_states() -> None:
 
     with closed_gate():
         ready = ones(2)
+        lento.eval(ready, wait=True)
         pending = ready * 2
         theirs = in_thread(lambda: lento.zeros((4, 5)).astype(lento.int8))
         running = ones(device="gated") + 1
         lento.step("gated")
         failed = lento.arange(3)[lento.asarray([7])]
         lento.eval(failed)
+        with pytest.raises(IndexError):
+            failed.numpy()
         found = mine()
         expected = {ready: "ready", pending: "pending", theirs: "pending", running: "running", failed: "failed"}
         assert {tensor: found[tensor.id]["state"] for tensor in expected} == expected
