@@ -119,6 +119,7 @@ def test_arange_refuses_what_no_dtype_holds() -> None:
 # --- histogram ---
 
 
+@pytest.mark.falls_back  # what depends on a failure is looked at op by op
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
 def test_e7_a_histogram_without_a_finite_range_poisons(wrong: float, device: str) -> None:
