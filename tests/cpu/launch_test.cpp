@@ -15,7 +15,7 @@ struct Prepared {
   KernelCall call;
   std::vector<std::vector<std::byte>> memory;
   std::vector<void*> addresses;
-  cpu::KernelRef code;
+  CachedKernelRef code;
   KernelArguments arguments;
 
   Prepared() {
@@ -23,7 +23,7 @@ struct Prepared {
     call = every_cast(random, DType::float32, 5000);
     memory = call.memory;
     // Of tier zero: it is not compiled again meanwhile.
-    code = std::make_shared<cpu::CachedKernel>(call.kernel, CodeTier::zero);
+    code = std::make_shared<CachedKernel>(call.kernel, CodeTier::zero, cpu::code_maker());
     code->ensure_compiled();
     arguments = call.arguments(memory, addresses);
   }

@@ -1,25 +1,13 @@
 #include "files/files_support.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
 namespace lento::test {
 
-Folder::Folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "lento-files-XXXXXX").native();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-  path_ = name;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::size_t Folder::count() const {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
 }
 
 std::string content_of(const std::filesystem::path& path) {

@@ -1,6 +1,8 @@
 // Files that tests write and look at.
 #pragma once
 
+#include "temporary_folder.h"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,16 +12,11 @@ namespace lento::test {
 /// An empty folder, removed with what is in it when the test ends.
 class Folder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  std::filesystem::path operator/(std::string_view name) const { return folder_.path() / name; }
   std::size_t count() const;
 
  private:
-  std::filesystem::path path_;
+  testing::TemporaryFolder folder_;
 };
 
 std::string content_of(const std::filesystem::path& path);

@@ -3,7 +3,6 @@
 #include "backend/backend.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/code/jit.h"
-#include "backends/cpu/code/kernel_cache.h"
 #include "backends/cpu/launch.h"
 #include "backends/cpu/launch_chain.h"
 #include "backends/cpu/libraries/prepared_weights.h"
@@ -57,9 +56,7 @@ class CpuDriver final : public Driver {
 
   PreparedSchedule prepare(const Graph& graph, const Schedule& schedule, const CompileOptions& options) override {
     PreparedSchedule prepared;
-    for (KernelRef& kernel : find_kernels(schedule.kernels, options.tier, prepared.compiled)) {
-      prepared.kernels.push_back(std::move(kernel));
-    }
+    prepared.kernels = code_.find(schedule.kernels, options.tier, prepared.compiled);
     prepared.calls.resize(schedule.steps.size());
     std::vector<std::size_t> own;
     for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
@@ -82,6 +79,9 @@ class CpuDriver final : public Driver {
     cpu::launch_chain(launches, tile_operands, chain);
   }
   void run_node(const NodeCall& call) override { reference::run_node(call); }
+
+ private:
+  CodeCache code_{code_maker()};
 };
 
 }  // namespace

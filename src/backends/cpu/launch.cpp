@@ -41,8 +41,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
 class Parts {
  public:
   explicit Parts(const KernelLaunch& launch)
-      : kernel_(*launch.kernel),
-        code_(code_of(launch)),
+      : launch_(launch),
+        kernel_(*launch.kernel),
         arguments_(launch.arguments),
         sizes_(launch.sizes),
         cost_(launch.cost) {
@@ -54,24 +54,25 @@ class Parts {
   }
 
   void run() {
-    note_work(code_, cost_);
+    note_work(kernel_of(launch_), cost_);
     if (cost_ <= kGrain) {
-      code_.run(arguments_, {0, outer_, 0, inner_});
+      code_of(launch_).run(arguments_, {0, outer_, 0, inner_});
     } else if (const std::int64_t blocks = blocks_of_part(); blocks != 0) {
-      reduce_in_parts(kernel_, sizes_, blocks, [&](const KernelPart& part) { code_.run_part(arguments_, part); });
+      reduce_in_parts(kernel_, sizes_, blocks,
+                      [&](const KernelPart& part) { code_of(launch_).run_part(arguments_, part); });
     } else if (crosses_rows()) {
       run_panels();
     } else if (kernel_.form == LoopForm::row || outer_ >= 64) {
       const bool stream = streams();
       parallel_for(outer_, grain(outer_), [&](std::int64_t begin, std::int64_t end) {
-        code_.run(arguments_, {begin, end, 0, inner_}, stream);
+        code_of(launch_).run(arguments_, {begin, end, 0, inner_}, stream);
       });
     } else {
       // Cut along the innermost dimension, a map at multiples of a page of floats.
       const bool stream = streams();
       const std::int64_t multiple = kernel_.form == LoopForm::map ? 1024 : kColumns;
       parallel_for(inner_, rounded_up(grain(inner_), multiple), [&](std::int64_t begin, std::int64_t end) {
-        code_.run(arguments_, {0, outer_, begin, end}, stream);
+        code_of(launch_).run(arguments_, {0, outer_, begin, end}, stream);
       });
     }
   }
@@ -122,9 +123,10 @@ class Parts {
         const std::int64_t panel = i / column_panels;
         const std::int64_t row = panel % row_panels * kPanelRows;
         const std::int64_t first = panel / row_panels * rows;
-        code_.run(arguments_,
-                  {first + row, first + std::min(row + kPanelRows, rows), column, std::min(column + kColumns, inner_)},
-                  stream);
+        code_of(launch_).run(
+            arguments_,
+            {first + row, first + std::min(row + kPanelRows, rows), column, std::min(column + kColumns, inner_)},
+            stream);
       }
     });
   }
@@ -139,8 +141,8 @@ class Parts {
     return outer_ * inner_ * bytes >= cache_bytes();
   }
 
+  const KernelLaunch& launch_;
   const Kernel& kernel_;
-  CachedKernel& code_;
   const KernelArguments& arguments_;
   std::span<const std::int64_t> sizes_;
   double cost_;
@@ -151,8 +153,8 @@ class Parts {
 
 }  // namespace
 
-void note_work(CachedKernel& code, double cost) {
-  code.note_use(1 + static_cast<std::uint32_t>(std::min(cost / kCostOfUse, 1000.0)));
+void note_work(CachedKernel& kernel, double cost) {
+  kernel.note_use(1 + static_cast<std::uint32_t>(std::min(cost / kCostOfUse, 1000.0)));
 }
 
 void launch(const KernelLaunch& launch) { Parts(launch).run(); }

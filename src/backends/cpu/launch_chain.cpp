@@ -45,7 +45,7 @@ void launch_chain(std::span<const KernelLaunch> launches, std::span<const TileOp
                   const Chain& chain) {
   double cost = 0;
   for (const KernelLaunch& launch : launches) cost += launch.cost;
-  for (const KernelLaunch& launch : launches) note_work(code_of(launch), cost / static_cast<double>(launches.size()));
+  for (const KernelLaunch& launch : launches) note_work(kernel_of(launch), cost / static_cast<double>(launches.size()));
   const std::int64_t elements = launches[0].sizes[0];
   const double tile_cost = cost / static_cast<double>(elements) * static_cast<double>(chain.tile);
   const std::int64_t grain = std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / tile_cost)) * chain.tile;

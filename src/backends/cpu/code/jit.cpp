@@ -379,7 +379,7 @@ std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) 
   return std::vector<std::byte>(begin, begin + bytes.size());
 }
 
-std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object) {
+std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<const std::byte> object) {
   target_of(host_isa());
   auto loaded = std::make_unique<KernelCode::Loaded>();
   loaded->form = kernel.form;

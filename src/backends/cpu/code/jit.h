@@ -1,21 +1,19 @@
 // From a kernel to machine code: object code in memory, which may be kept, and from it code that runs.
 #pragma once
 
+#include "backend/code_cache.h"
 #include "compiler/kernel.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace lento::cpu {
 
-/// How much work goes into the code. Results have the same bits.
-enum class Tier : std::uint8_t {
-  zero,  // at once: straight to code
-  one,   // for kernels that run often
-};
+using lento::Tier;
 
 /// The instruction set that code is for; it decides how long vectors are, and not one bit of a result.
 enum class Isa : std::uint8_t {
@@ -49,10 +47,9 @@ struct KernelPart {
   std::int64_t result_stride = 0;
 };
 
-/// Loaded code. May run on many threads at once.
-class KernelCode {
+class KernelCode final : public LoadedCode {
  public:
-  ~KernelCode();
+  ~KernelCode() override;
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
@@ -60,11 +57,11 @@ class KernelCode {
   /// not stay in the caches.
   void run(const KernelArguments& arguments, const KernelRange& range, bool stream = false) const;
   void run_part(const KernelArguments& arguments, const KernelPart& part) const;
-  /// Bytes of memory the code takes: whole pages.
-  std::size_t code_bytes() const;
+  /// Whole pages.
+  std::size_t code_bytes() const override;
 
  private:
-  friend std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
+  friend std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<const std::byte> object);
   struct Loaded;
   struct Frame;
   void prepare(Frame& to, const KernelArguments& arguments, std::int64_t inner_begin) const;
@@ -77,13 +74,16 @@ class KernelCode {
 std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 /// The code of an object that compile_object made for this kernel. Throws BackendError when it is damaged, or when
 /// there is no memory for code (code_memory.h).
-std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, const std::vector<std::byte>& object);
+std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<const std::byte> object);
 /// Both.
 std::shared_ptr<const KernelCode> compile_kernel(const Kernel& kernel, Tier tier, Isa isa = host_isa());
 
 /// Everything but the kernel and the tier that decides object code: version of LLVM, processor, features. The code runs
 /// on every processor that has the instruction set.
 std::string code_target(Isa isa);
+
+/// What the cache of this device's code is made with: objects for this processor.
+CodeMakerRef code_maker();
 
 /// For people: the LLVM code before any pass, and the assembly.
 std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());

@@ -1,18 +1,15 @@
-#include "backends/cpu/code/kernel_files.h"
+#include "backend/kernel_identity.h"
 
-#include "backend/background.h"
-#include "backend/disk_cache.h"
 #include "base/build_id.h"
-#include "base/fail.h"
 
 #include <lento/version.h>
 
 #include <concepts>
-#include <optional>
-#include <string>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
-namespace lento::cpu {
+namespace lento {
 
 namespace {
 
@@ -43,15 +40,13 @@ static_assert(sizeof(Instruction) == 14);
 
 }  // namespace
 
-std::vector<std::byte> kernel_identity(const Kernel& kernel, Tier tier, Isa isa) {
+std::vector<std::byte> kernel_identity(const Kernel& kernel, std::string_view target) {
   if (build_id().empty()) return {};
   Writer out;
   out.bytes.reserve(256 + kernel.body.size() * 20);
   out.text("lento " LENTO_VERSION);
   out.text(build_id());
-  out.text(code_target(isa));
-  out.number(isa);
-  out.number(tier);
+  out.text(target);
   out.number(kernel.form);
   out.number(std::uint8_t{kernel.dims});
   out.number(static_cast<std::uint32_t>(kernel.operands.size()));
@@ -76,28 +71,4 @@ std::vector<std::byte> kernel_identity(const Kernel& kernel, Tier tier, Isa isa)
   return std::move(out.bytes);
 }
 
-std::shared_ptr<const KernelCode> load_kernel(const Kernel& kernel, Tier tier) {
-  if (!disk_cache().enabled()) return nullptr;
-  const std::vector<std::byte> identity = kernel_identity(kernel, tier);
-  if (identity.empty()) return nullptr;
-  const std::optional<std::vector<std::byte>> object = disk_cache().load(identity);
-  if (!object) return nullptr;
-  try {
-    return load_object(kernel, *object);
-  } catch (const BackendError&) {
-    return nullptr;  // it will be compiled and replaced
-  }
-}
-
-std::shared_ptr<const KernelCode> compile_and_keep(const Kernel& kernel, Tier tier) {
-  std::vector<std::byte> object = compile_object(kernel, tier);
-  std::shared_ptr<const KernelCode> code = load_object(kernel, object);
-  if (disk_cache().enabled()) {
-    finish_later([identity = kernel_identity(kernel, tier), object = std::move(object)] {
-      if (!identity.empty()) disk_cache().store(identity, object);
-    });
-  }
-  return code;
-}
-
-}  // namespace lento::cpu
+}  // namespace lento

@@ -1,13 +1,9 @@
 // Files of compiled code: whatever becomes of them, what is loaded is what was stored, or nothing.
 #include "backend/disk_cache.h"
 
-#include "backends/cpu/code/jit.h"
-#include "backends/cpu/code/kernel_files.h"
-#include "base/build_id.h"
 #include "base/counters.h"
 #include "base/notices.h"
-#include "cpu/random_kernel.h"
-#include "ir/op_elementwise.gen.h"
+#include "temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -42,16 +38,9 @@ Bytes bytes_of(std::string_view text) {
 const Bytes kIdentity = bytes_of("kernel 1 of build 2 for processor 3");
 const Bytes kCode = bytes_of("the code, which is some 60 bytes of whatever the compiler wrote");
 
-/// A folder that is gone at the end of the test.
 class DiskCacheTest : public ::testing::Test {
  protected:
-  DiskCacheTest() {
-    std::string name = (fs::temp_directory_path() / "lento-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    outer_ = name;
-    (void)take_notices();
-  }
-  ~DiskCacheTest() override { fs::remove_all(outer_); }
+  DiskCacheTest() { (void)take_notices(); }
 
   fs::path folder() const { return outer_ / "some" / "lento"; }
   fs::path file(const Bytes& identity = kIdentity) const { return folder() / DiskCache::file_name(identity); }
@@ -85,7 +74,8 @@ class DiskCacheTest : public ::testing::Test {
     EXPECT_EQ(cache.load(kIdentity), kCode) << what;
   }
 
-  fs::path outer_;
+  const TemporaryFolder temporary_;
+  const fs::path outer_ = temporary_.path();
 };
 
 TEST_F(DiskCacheTest, E11_GivesBackWhatItWasGiven) {
@@ -363,74 +353,6 @@ TEST_F(DiskCacheTest, E11_OldLeftoversAreRemovedAndWhatIsNotOursStays) {
   for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
 }
 #endif
-
-// --- kernels ---
-
-TEST(KernelFiles, E11_TheIdentityHoldsEverythingThatDecidesTheCode) {
-  ASSERT_FALSE(build_id().empty());
-  Random random(7);
-  for (const LoopForm form : {LoopForm::map, LoopForm::row, LoopForm::column}) {
-    const Kernel kernel = random_kernel(random, {.form = form, .dtypes = {DType::float32, DType::int32}}).kernel;
-    std::vector<Bytes> identities = {
-        cpu::kernel_identity(kernel, cpu::Tier::zero, cpu::Isa::avx512),
-        cpu::kernel_identity(kernel, cpu::Tier::one, cpu::Isa::avx512),
-        cpu::kernel_identity(kernel, cpu::Tier::zero, cpu::Isa::avx2),
-    };
-    const auto changed = [&](const auto& change) {
-      Kernel other = kernel;
-      change(other);
-      ASSERT_NE(other, kernel);
-      identities.push_back(cpu::kernel_identity(other, cpu::Tier::zero, cpu::Isa::avx512));
-    };
-    changed([](Kernel& k) { k.form = k.form == LoopForm::map ? LoopForm::row : LoopForm::map; });
-    changed([](Kernel& k) { ++k.dims; });
-    changed([](Kernel& k) { k.operands.emplace_back(); });
-    changed([](Kernel& k) { k.numbers.push_back(DType::float32); });
-    changed([](Kernel& k) { k.body.emplace_back(); });
-    changed([](Kernel& k) { k.operands[0].dtype = DType::complex128; });
-    changed([](Kernel& k) {
-      k.operands[0].inner = k.operands[0].inner == InnerStride::any ? InnerStride::zero : InnerStride::any;
-    });
-    changed([](Kernel& k) { k.operands[0].moves = !k.operands[0].moves; });
-    changed([](Kernel& k) { k.operands[0].output = !k.operands[0].output; });
-    changed([](Kernel& k) { k.operands[0].picked_by = 1; });
-    for (std::size_t i = 0; i < kernel.body.size(); ++i) {
-      changed([i](Kernel& k) {
-        k.body[i].kind = k.body[i].kind == Instruction::Kind::cast ? Instruction::Kind::load : Instruction::Kind::cast;
-      });
-      changed([i](Kernel& k) { k.body[i].op = k.body[i].op == op::add ? op::subtract : op::add; });
-      changed([i](Kernel& k) { k.body[i].dtype = DType::complex128; });
-      changed([i](Kernel& k) { ++k.body[i].input_count; });
-      changed([i](Kernel& k) { ++k.body[i].index; });
-      for (std::size_t j = 0; j < 3; ++j) changed([i, j](Kernel& k) { ++k.body[i].inputs[j]; });
-    }
-    std::ranges::sort(identities);
-    EXPECT_EQ(std::ranges::adjacent_find(identities), identities.end());
-  }
-}
-
-TEST_F(DiskCacheTest, E11_CodeFromDiskGivesTheSameBits) {
-  Random random(11);
-  DiskCache cache = make(std::size_t{64} << 20);
-  for (int round = 0; round < 30; ++round) {
-    const auto form = static_cast<LoopForm>(round % 3);
-    const KernelCall call = random_kernel(
-        random, {.form = form, .dtypes = {DType::float32, DType::float64, DType::int32}, .with_functions = true});
-    const cpu::Tier tier = round % 2 == 0 ? cpu::Tier::zero : cpu::Tier::one;
-    const Bytes key = cpu::kernel_identity(call.kernel, tier);
-    const Bytes object = cpu::compile_object(call.kernel, tier);
-    cache.store(key, object);
-    const std::optional<Bytes> kept = make().load(key);
-    ASSERT_EQ(kept, object);
-    const auto run = [&](const Bytes& code) {
-      std::vector<Bytes> memory = call.memory;
-      std::vector<void*> addresses;
-      cpu::load_object(call.kernel, code)->run(call.arguments(memory, addresses), call.whole());
-      return memory;
-    };
-    EXPECT_EQ(run(*kept), run(object)) << to_string(call.kernel);
-  }
-}
 
 }  // namespace
 }  // namespace lento::testing
