@@ -34,9 +34,6 @@ class KernelBuilder {
       if (fusion_.stored[node] != 0) store(node);
     }
     if (kernel_.body.size() > most_instructions_ || !merge_dimensions()) return std::nullopt;
-    step_.is_kernel = true;
-    step_.nodes = group_.nodes;
-    step_.cost = static_cast<double>(element_count(group_.shape)) * static_cast<double>(kernel_.body.size());
     return BuiltKernel{std::move(kernel_), std::move(step_)};
   }
 
@@ -274,7 +271,7 @@ class KernelBuilder {
   std::size_t most_instructions_;
   bool picks_rows_ = false;
   Kernel kernel_;
-  Step step_;
+  KernelStep step_;
   std::vector<Ints> strides_;                      // one per operand: along the axes of the group's shape
   std::map<std::uint32_t, std::uint16_t> values_;  // of nodes of the group, by instruction
 };

@@ -9,7 +9,7 @@ namespace lento {
 
 struct BuiltKernel {
   Kernel kernel;
-  Step step;  // all but the number of the kernel
+  KernelStep step;  // all but the number of the kernel
 };
 
 /// Nothing when the group has no kernel: its reduced axes do not lie in memory like one, or it is too large. Then its

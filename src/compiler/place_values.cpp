@@ -12,18 +12,19 @@ namespace {
 
 /// Which nodes a step puts into memory.
 std::vector<std::uint32_t> writes(const Schedule& schedule, const Step& step) {
-  if (!step.is_kernel) return step.nodes;
+  if (step.is_call()) return step.nodes;
   std::vector<std::uint32_t> nodes;
-  const Kernel& kernel = schedule.kernels[step.kernel];
-  for (std::size_t i = 0; i < step.operands.size(); ++i) {
-    if (kernel.operands[i].output) nodes.push_back(step.operands[i].base.index());
+  const KernelStep& run = step.kernel();
+  const Kernel& kernel = schedule.kernels[run.kernel];
+  for (std::size_t i = 0; i < run.operands.size(); ++i) {
+    if (kernel.operands[i].output) nodes.push_back(run.operands[i].base.index());
   }
   return nodes;
 }
 
 /// True when the results of a kernel can all take the place of inputs, which a run may give away: then they should, as
 /// an optimizer's weights and moments, rather than one of them lie where the gradient did.
-bool inputs_have_room(const Schedule& schedule, const Step& step) {
+bool inputs_have_room(const Schedule& schedule, const KernelStep& step) {
   std::vector<std::uint16_t> inputs, outputs;
   for (const InPlace& pair : step.in_place) {
     if (schedule.places[step.operands[pair.result].base.index()].kind != Place::Kind::output) continue;
@@ -62,16 +63,20 @@ std::vector<std::uint32_t> shared_homes(const Graph& graph, const Schedule& sche
   for (const Chain& chain : schedule.chains)
     std::fill_n(in_chain.begin() + chain.first, chain.last - chain.first + 1, 1);
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
-    const std::uint32_t node = step->nodes[0];
-    const auto number = static_cast<std::size_t>(schedule.steps.rend() - step - 1);
-    const bool has_room = in_chain[number] == 0 && inputs_have_room(schedule, *step);
-    for (const InPlace& pair : step->in_place) {
-      const bool is_output = schedule.places[step->operands[pair.result].base.index()].kind == Place::Kind::output;
-      if (is_output && has_room) continue;
-      share(step->operands[pair.operand].base, step->operands[pair.result].base.index());
+    if (step->is_call()) {
+      const std::uint32_t node = step->nodes[0];
+      if (info(graph.nodes[node].op).updates_first_operand) {
+        share(schedule.home(graph.operands(graph.nodes[node])[0]), node);
+      }
+      continue;
     }
-    if (!step->is_kernel && info(graph.nodes[node].op).updates_first_operand) {
-      share(schedule.home(graph.operands(graph.nodes[node])[0]), node);
+    const KernelStep& run = step->kernel();
+    const auto number = static_cast<std::size_t>(schedule.steps.rend() - step - 1);
+    const bool has_room = in_chain[number] == 0 && inputs_have_room(schedule, run);
+    for (const InPlace& pair : run.in_place) {
+      const std::uint32_t result = run.operands[pair.result].base.index();
+      if (has_room && schedule.places[result].kind == Place::Kind::output) continue;
+      share(run.operands[pair.operand].base, result);
     }
   }
   return home;
@@ -118,7 +123,7 @@ void place_temporaries(Schedule& schedule, const Temporaries& temporaries, std::
     const std::uint32_t first = chain_of[lifetime.first];
     const std::uint32_t last = chain_of[lifetime.last];
     if (first != ~0U && first == last) {
-      const auto elements = static_cast<std::size_t>(schedule.steps[lifetime.first].sizes[0]);
+      const auto elements = static_cast<std::size_t>(schedule.steps[lifetime.first].kernel().sizes[0]);
       lifetime.bytes = lifetime.bytes / elements * static_cast<std::size_t>(schedule.chains[first].tile);
       in_tiles[first].lifetimes.push_back(lifetime);
       in_tiles[first].nodes.push_back(temporaries.nodes[i]);
@@ -145,8 +150,9 @@ void place_temporaries(Schedule& schedule, const Temporaries& temporaries, std::
 }  // namespace
 
 void find_in_place(const Graph& graph, Schedule& schedule) {
-  for (Step& step : schedule.steps) {
-    if (!step.is_kernel) continue;
+  for (Step& any : schedule.steps) {
+    if (any.is_call()) continue;
+    KernelStep& step = std::get<KernelStep>(any.work);
     const Kernel& kernel = schedule.kernels[step.kernel];
     const std::vector<std::uint16_t> pass = passes(kernel);
     const std::uint16_t last = *std::ranges::max_element(pass);

@@ -13,8 +13,8 @@ std::string steps_text(const Schedule& schedule, const Graph& graph) {
                   schedule.kernels.size(), schedule.temporary_bytes, schedule.output_bytes);
   for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
-    if (step.is_kernel) {
-      text += fmt::format("run kernel {} over ({})", step.kernel, fmt::join(step.sizes, ", "));
+    if (step.is_kernel()) {
+      text += fmt::format("run kernel {} over ({})", step.kernel().kernel, fmt::join(step.kernel().sizes, ", "));
     } else {
       text += fmt::format("call {}", info(graph.nodes[step.nodes[0]].op).name);
     }

@@ -6,6 +6,7 @@
 #include "ir/op.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
 
@@ -75,13 +76,14 @@ void make_steps(const Graph& graph, const Target& target, const CompileOptions& 
         known.emplace(key, built->step.kernel);
         kernels.push_back(std::move(built->kernel));
       }
-      steps.push_back(std::move(built->step));
+      const double cost = static_cast<double>(element_count(group.shape)) *
+                          static_cast<double>(kernels[built->step.kernel].body.size());
+      steps.push_back({std::move(built->step), group.nodes, cost});
     }
     if (!all) continue;
     for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
       if (fusion.roles[node] != NodeRole::call) continue;
-      Step call;
-      call.nodes.push_back(node);
+      CallStep call;
       if (target.takes_views(graph.nodes[node].op)) {
         for (const OperandRef operand : graph.operands(graph.nodes[node])) {
           if (operand.kind() == OperandRef::Kind::scalar) {
@@ -94,10 +96,10 @@ void make_steps(const Graph& graph, const Target& target, const CompileOptions& 
           call.views.back().base = fusion.home(call.views.back().base);
         }
       }
-      for (std::uint32_t further = 1; further < graph.result_count(node); ++further)
-        call.nodes.push_back(node + further);
-      call.cost = static_cast<double>(element_count(shape_of(graph.nodes[node].shape))) * 10;
-      steps.push_back(std::move(call));
+      std::vector<std::uint32_t> nodes(graph.result_count(node));
+      std::iota(nodes.begin(), nodes.end(), node);
+      const double cost = static_cast<double>(element_count(shape_of(graph.nodes[node].shape))) * 10;
+      steps.push_back({std::move(call), std::move(nodes), cost});
     }
     schedule.steps = std::move(steps);
     schedule.same_as = std::move(fusion.same_as);
@@ -143,13 +145,14 @@ void put_in_order(const Graph& graph, Schedule& schedule) {
 
 std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, const Step& step) {
   std::vector<OperandRef> operands;
-  if (step.is_kernel) {
-    const Kernel& kernel = schedule.kernels[step.kernel];
-    for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      if (!kernel.operands[i].output) operands.push_back(step.operands[i].base);
+  if (step.is_kernel()) {
+    const KernelStep& run = step.kernel();
+    const Kernel& kernel = schedule.kernels[run.kernel];
+    for (std::size_t i = 0; i < run.operands.size(); ++i) {
+      if (!kernel.operands[i].output) operands.push_back(run.operands[i].base);
     }
-  } else if (!step.views.empty()) {
-    for (const View& view : step.views) {
+  } else if (!step.call().views.empty()) {
+    for (const View& view : step.call().views) {
       if (view.base.kind() != OperandRef::Kind::scalar) operands.push_back(view.base);
     }
   } else {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace lento {
@@ -27,8 +28,8 @@ struct InPlace {
   std::uint16_t result;
 };
 
-struct Step {
-  bool is_kernel = false;
+/// A kernel that runs over its operands.
+struct KernelStep {
   std::uint32_t kernel = 0;            // of Schedule::kernels
   std::vector<StepOperand> operands;   // of the kernel
   std::vector<std::int64_t> sizes;     // of its dimensions
@@ -37,9 +38,23 @@ struct Step {
   std::vector<PickedRows> picked;      // one per operand of the kernel, or none when it picks no rows
   std::vector<std::uint32_t> pickers;  // likewise: the node that fails when a position does not exist
   std::vector<InPlace> in_place;       // of the kernel's operands
-  std::vector<View> views;             // of a call that takes views (matrix_multiply): one per operand
-  std::vector<std::uint32_t> nodes;    // what it computes, ascending; of a call: the op and its further results
-  double cost = 0;                     // elements times instructions, or a guess
+};
+
+/// A single op that runs alone.
+struct CallStep {
+  std::vector<View> views;  // one per operand of an op that takes views (Target::takes_views); of others none
+};
+
+struct Step {
+  std::variant<KernelStep, CallStep> work;
+  std::vector<std::uint32_t> nodes;  // what it computes, ascending; of a call: the op and its further results
+  double cost = 0;                   // of a kernel: elements times instructions; of a call: a guess
+
+  bool is_kernel() const { return std::holds_alternative<KernelStep>(work); }
+  bool is_call() const { return !is_kernel(); }
+  /// Only of a step that is one.
+  const KernelStep& kernel() const { return std::get<KernelStep>(work); }
+  const CallStep& call() const { return std::get<CallStep>(work); }
 };
 
 /// Where a stored node's value lies while the program runs.

@@ -25,10 +25,10 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
     const Step& step = schedule_.steps[s];
     const std::unique_ptr<const PreparedCall>& call = prepared_.calls[s];
     // A caller that records must not wait for the device: such programs are left to a worker.
-    if (queues_ != nullptr && !step.is_kernel && (call == nullptr || call->waits())) {
+    if (queues_ != nullptr && step.is_call() && (call == nullptr || call->waits())) {
       estimated_microseconds_ = std::numeric_limits<double>::infinity();
     }
-    double nanoseconds = step.is_kernel ? step.cost * target.nanoseconds_per_instruction : step.cost;
+    double nanoseconds = step.is_kernel() ? step.cost * target.nanoseconds_per_instruction : step.cost;
     if (call != nullptr) nanoseconds = call->nanoseconds();
     estimated_microseconds_ += (nanoseconds + target.nanoseconds_per_step) / 1000;
   }
@@ -36,17 +36,18 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
 
 void CompiledProgram::find_fallbacks(const CompileOptions& options) {
   const auto falls_back = [&](std::uint32_t s) {
-    return !schedule_.steps[s].is_kernel && prepared_.calls[s] == nullptr;
+    return schedule_.steps[s].is_call() && prepared_.calls[s] == nullptr;
   };
+  const auto takes_views = [&](std::uint32_t s) { return !schedule_.steps[s].call().views.empty(); };
   const auto steps = static_cast<std::uint32_t>(schedule_.steps.size());
   for (std::uint32_t s = 0; s < steps; ++s) {
     if (!falls_back(s)) continue;
     const std::uint32_t node = schedule_.steps[s].nodes[0];
     fallbacks_.push_back({graph_.nodes[node].op, graph_.origin(node)});
     // One with views runs alone.
-    if (!schedule_.steps[s].views.empty()) continue;
+    if (takes_views(s)) continue;
     std::uint32_t last = s;
-    while (last + 1 < steps && falls_back(last + 1) && schedule_.steps[last + 1].views.empty()) {
+    while (last + 1 < steps && falls_back(last + 1) && !takes_views(last + 1)) {
       const std::uint32_t next = schedule_.steps[++last].nodes[0];
       fallbacks_.push_back({graph_.nodes[next].op, graph_.origin(next)});
     }
@@ -63,7 +64,10 @@ std::size_t CompiledProgram::fallback_copies() const {
 
 std::size_t CompiledProgram::bytes() const {
   std::size_t total = graph_.nodes.size() * (sizeof(Record) + sizeof(Source) + sizeof(Place)) + code_bytes();
-  for (const Step& step : schedule_.steps) total += sizeof(Step) + step.strides.size() * 16 + step.nodes.size() * 4;
+  for (const Step& step : schedule_.steps) {
+    total += sizeof(Step) + step.nodes.size() * 4;
+    if (step.is_kernel()) total += step.kernel().strides.size() * 16;
+  }
   for (const auto& call : prepared_.calls) total += call == nullptr ? 0 : call->bytes();
   for (const FallbackRegion& region : regions_) total += region.bytes();
   return total;

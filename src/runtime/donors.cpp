@@ -30,7 +30,7 @@ std::vector<std::uint32_t> last_uses(const Graph& graph, const Schedule& schedul
 /// True when every step of a chain that reads the value reads it element by element from the first on.
 bool walked_alike(const Schedule& schedule, OperandRef value, std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t s = first; s <= last; ++s) {
-    const Step& step = schedule.steps[s];
+    const KernelStep& step = schedule.steps[s].kernel();
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       if (step.operands[i].base == value && (step.strides[i] != 1 || !step.operands[i].starts.empty())) return false;
     }
@@ -43,7 +43,7 @@ bool updates_input(const Graph& graph, const Schedule& schedule, const std::vect
                    std::uint32_t number) {
   const Step& step = schedule.steps[number];
   const Record& record = graph.nodes[step.nodes[0]];
-  if (step.is_kernel || !info(record.op).updates_first_operand) return false;
+  if (step.is_kernel() || !info(record.op).updates_first_operand) return false;
   const OperandRef operand = schedule.home(graph.operands(record)[0]);
   if (operand.kind() != OperandRef::Kind::leaf || last_use[operand.index()] != number) return false;
   const std::vector<OperandRef> operands = reads(graph, schedule, step);
@@ -70,15 +70,17 @@ Donors::Donors(const Graph& graph, const Schedule& schedule) : donors_(schedule.
       if (updates_input(graph, schedule, last_use, s)) {
         donors_[s].push_back({schedule.home(graph.operands(graph.nodes[step.nodes[0]])[0]).index(), step.nodes[0]});
       }
-      for (const InPlace& pair : step.in_place) {
-        const OperandRef from = step.operands[pair.operand].base;
+      if (step.is_call()) continue;
+      const KernelStep& run = step.kernel();
+      for (const InPlace& pair : run.in_place) {
+        const OperandRef from = run.operands[pair.operand].base;
         if (from.kind() == OperandRef::Kind::leaf && last_use[from.index()] == s &&
             (first == last || walked_alike(schedule, from, first, last))) {
-          donors_[s].push_back({from.index(), step.operands[pair.result].base.index()});
+          donors_[s].push_back({from.index(), run.operands[pair.result].base.index()});
         }
       }
       for (const std::uint32_t node : step.nodes) {
-        if (!step.is_kernel || schedule.places[node].kind != Place::Kind::output) continue;
+        if (schedule.places[node].kind != Place::Kind::output) continue;
         const std::vector<std::uint32_t>& inputs = dead[schedule.places[node].bytes];
         for (std::size_t i = 0; i < std::min(inputs.size(), kMostDonors); ++i) {
           donors_[s].push_back({inputs[inputs.size() - 1 - i], node});

@@ -50,7 +50,7 @@ void ProgramRun::run() {
     const Step& step = schedule_.steps[s];
     std::uint32_t last = s;
     if (chain != schedule_.chains.end() && chain->first == s) last = (chain++)->last;
-    if (step.is_kernel) {
+    if (step.is_kernel()) {
       run_kernels(s, last);
     } else if (region != program_.regions_.end() && region->first == s) {
       last = region->last;
@@ -202,7 +202,7 @@ void ProgramRun::launch(std::uint32_t first) {
 bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
   kernels_.addresses.clear();
   for (std::uint32_t s = first; s <= last; ++s) {
-    const Step& step = schedule_.steps[s];
+    const KernelStep& step = schedule_.steps[s].kernel();
     const Kernel& kernel = schedule_.kernels[step.kernel];
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const StepOperand& operand = step.operands[i];
@@ -222,7 +222,7 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
   return true;
 }
 
-bool ProgramRun::positions_fit(const Step& step) const {
+bool ProgramRun::positions_fit(const KernelStep& step) const {
   const Kernel& kernel = schedule_.kernels[step.kernel];
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     if (kernel.operands[i].picked_by == kNotPicked) continue;
@@ -243,12 +243,12 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
   kernels_.tile_operands.clear();
   kernels_.numbers.clear();
   std::size_t total = 0;
-  for (std::uint32_t s = first; s <= last; ++s) total += schedule_.steps[s].numbers.size();
+  for (std::uint32_t s = first; s <= last; ++s) total += schedule_.steps[s].kernel().numbers.size();
   kernels_.numbers.resize(total * kNumberBytes);
   std::byte* number = kernels_.numbers.data();
   void** addresses = kernels_.addresses.data();
   for (std::uint32_t s = first; s <= last; ++s) {
-    const Step& step = schedule_.steps[s];
+    const KernelStep& step = schedule_.steps[s].kernel();
     const Kernel& kernel = schedule_.kernels[step.kernel];
     const std::byte* const numbers = number;
     // Step by step: values of earlier steps of a chain may already lie where this one's result will.
@@ -274,7 +274,7 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
          .arguments = {step.sizes.data(), addresses, step.strides.data(), numbers,
                        step.picked.empty() ? nullptr : step.picked.data()},
          .sizes = step.sizes,
-         .cost = step.cost,
+         .cost = schedule_.steps[s].cost,
          .tile_count = kernels_.tile_operands.size() - first_tile,
          .late = queues_ == nullptr || step.picked.empty() ? nullptr : expect_late(step.pickers)});
     addresses += step.operands.size();
@@ -282,6 +282,7 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
 }
 
 bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
+  const std::vector<View>& views = step.call().views;
   const std::uint32_t node = step.nodes[0];
   const Record& record = graph_.nodes[node];
   const std::span<const OperandRef> operands = graph_.operands(record);
@@ -293,15 +294,15 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
       call_.numbers[i] = &arguments_.scalars[operands[i].index()];
       continue;
     }
-    const OperandRef base = step.views.empty() ? operands[i] : step.views[i].base;
+    const OperandRef base = views.empty() ? operands[i] : views[i].base;
     if (failed(base)) return false;
     call_.operands[i] = address(base);
     const OperandRef home = schedule_.home(base);
     const bool is_input = home.kind() == OperandRef::Kind::leaf;
     const Buffer* const buffer = is_input ? arguments_.inputs[home.index()]->buffer.get() : nullptr;
     call_.inputs[i] = is_input && !buffer->shared() && !buffer->exported() ? 1 : 0;
-    if (step.views.empty()) continue;
-    const std::optional<std::int64_t> moved = offset(step.views[i].starts);
+    if (views.empty()) continue;
+    const std::optional<std::int64_t> moved = offset(views[i].starts);
     if (!moved) return false;
     // What is kept of an input is forgotten by the address of the whole.
     if (*moved != 0) call_.inputs[i] = 0;
@@ -363,7 +364,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     try {
-      if (step.is_kernel) keep_overwritten(step);
+      if (step.is_kernel()) keep_overwritten(step.kernel());
     } catch (const Error& error) {
       poison(s, s, error.kind(), error.what());
       continue;
@@ -375,7 +376,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
   }
 }
 
-void ProgramRun::keep_overwritten(const Step& step) {
+void ProgramRun::keep_overwritten(const KernelStep& step) {
   for (const InPlace& pair : step.in_place) {
     const OperandRef from = step.operands[pair.operand].base;
     const std::uint32_t result = step.operands[pair.result].base.index();

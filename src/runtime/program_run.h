@@ -62,7 +62,7 @@ class ProgramRun {
   /// Where the operands of the kernels lie that come from outside; false when one of them failed.
   bool find_operands(std::uint32_t first, std::uint32_t last);
   /// Whether all positions by which a kernel picks rows exist.
-  bool positions_fit(const Step& step) const;
+  bool positions_fit(const KernelStep& step) const;
   /// Gives the results memory and makes the launches complete.
   void bind(std::uint32_t first, std::uint32_t last);
   void launch(std::uint32_t first);
@@ -73,7 +73,7 @@ class ProgramRun {
   /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
   void run_alone(std::uint32_t first, std::uint32_t last);
   /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.
-  void keep_overwritten(const Step& step);
+  void keep_overwritten(const KernelStep& step);
 
   // --- donation ---
 

@@ -125,7 +125,7 @@ TEST(Schedules, AReductionOfATransposedTensorReadsACopy) {
   return %1
 })");
   ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
-  EXPECT_TRUE(it.schedule.steps[0].is_kernel && it.schedule.steps[1].is_kernel);
+  EXPECT_TRUE(it.schedule.steps[0].is_kernel() && it.schedule.steps[1].is_kernel());
   EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
 }
 
@@ -188,7 +188,7 @@ TEST(Schedules, ARowThatIsReadAgainAfterAReductionIsOverwrittenLast) {
   return %3, %4
 })");
   // %3 is known before the second pass over the row, which reads %1 once more.
-  const Step& last = it.schedule.steps.back();
+  const KernelStep& last = it.schedule.steps.back().kernel();
   for (const InPlace& pair : last.in_place) EXPECT_EQ(last.operands[pair.result].base, OperandRef::record(4));
   EXPECT_FALSE(it.same_memory(1, 3));
 }
@@ -254,8 +254,8 @@ TEST(Schedules, PickedRowsAreReadWhereTheyLie) {
   ASSERT_EQ(it.schedule.steps.size(), 1U) << to_string(it.schedule, it.graph);
   const Kernel& kernel = it.schedule.kernels[0];
   EXPECT_EQ(kernel.operands[1].picked_by, 0U);
-  EXPECT_EQ(it.schedule.steps[0].picked[1].stride, 16);
-  EXPECT_EQ(it.schedule.steps[0].picked[1].extent, 50);
+  EXPECT_EQ(it.schedule.steps[0].kernel().picked[1].stride, 16);
+  EXPECT_EQ(it.schedule.steps[0].kernel().picked[1].extent, 50);
   verify(kernel);
 }
 
@@ -265,7 +265,7 @@ TEST(Schedules, ATableIsNotOverwrittenEvenIfItLooksLikeTheResult) {
   %1 = add(%0, %in2) : float32(1, 16)
   return %1
 })");
-  const Step& step = it.schedule.steps[0];
+  const KernelStep& step = it.schedule.steps[0].kernel();
   ASSERT_EQ(step.in_place.size(), 1U) << to_string(it.schedule, it.graph);
   EXPECT_EQ(step.operands[step.in_place[0].operand].base, OperandRef::leaf(2));
 }
@@ -278,8 +278,8 @@ TEST(Schedules, PickedRowsThatAreReducedAcrossAreCopied) {
   return %2
 })");
   ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
-  EXPECT_FALSE(it.schedule.steps[0].is_kernel);
-  EXPECT_TRUE(it.schedule.steps[1].is_kernel);
+  EXPECT_TRUE(it.schedule.steps[0].is_call());
+  EXPECT_TRUE(it.schedule.steps[1].is_kernel());
 }
 
 }  // namespace

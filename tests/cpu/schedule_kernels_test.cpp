@@ -48,8 +48,9 @@ class KernelChecker {
     reference::Interpreter reference(all, 0);
     const std::vector<Outcome> values = run_graph(reference, all, inputs);
     const std::vector<std::uint8_t> is_promised = promised(graph);
-    for (const Step& step : schedule.steps) {
-      if (!step.is_kernel) continue;
+    for (const Step& any : schedule.steps) {
+      if (any.is_call()) continue;
+      const KernelStep& step = any.kernel();
       const Kernel& kernel = schedule.kernels[step.kernel];
       ASSERT_NO_THROW(verify(kernel)) << to_string(kernel);
       const std::optional<testing::KernelCall> call = call_of(graph, kernel, step, inputs, values);
@@ -81,7 +82,7 @@ class KernelChecker {
     return {bytes, bytes + value.bytes.size()};
   }
 
-  static std::optional<testing::KernelCall> call_of(const Graph& graph, const Kernel& kernel, const Step& step,
+  static std::optional<testing::KernelCall> call_of(const Graph& graph, const Kernel& kernel, const KernelStep& step,
                                                     const InputBytes& inputs, const std::vector<Outcome>& values) {
     testing::KernelCall call;
     call.kernel = kernel;

@@ -28,7 +28,7 @@ std::string walk_text(std::span<const std::int64_t> strides, std::span<const Dyn
   return text;
 }
 
-std::string kernel_operands(const Step& step, const Kernel& kernel) {
+std::string kernel_operands(const KernelStep& step, const Kernel& kernel) {
   std::string text;
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     const StepOperand& operand = step.operands[i];
@@ -61,10 +61,10 @@ std::string call_operands(const Schedule& schedule, const Graph& graph, const St
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind() == OperandRef::Kind::scalar) {
       text += fmt::format("  takes {}\n", name_of(operands[i]));
-    } else if (step.views.empty()) {
+    } else if (step.call().views.empty()) {
       text += fmt::format("  reads {}\n", name_of(schedule.home(operands[i])));
     } else {
-      const View& view = step.views[i];
+      const View& view = step.call().views[i];
       text += fmt::format("  reads {}{}\n", name_of(view.base), walk_text(view.strides.span(), view.starts));
     }
   }
@@ -108,9 +108,10 @@ std::string operands_text(const Schedule& schedule, const Graph& graph, const Co
   std::string text;
   for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
-    if (step.is_kernel) {
-      text += fmt::format("# step {}: kernel {}\n", s, step.kernel);
-      text += kernel_operands(step, schedule.kernels[step.kernel]);
+    if (step.is_kernel()) {
+      const KernelStep& run = step.kernel();
+      text += fmt::format("# step {}: kernel {}\n", s, run.kernel);
+      text += kernel_operands(run, schedule.kernels[run.kernel]);
     } else {
       const bool own =
           !options.falls_back(graph.nodes[step.nodes[0]].op) && cpu::make_prepared_call(graph, step) != nullptr;

@@ -61,7 +61,7 @@ class CpuDriver final : public Driver {
     std::vector<std::size_t> own;
     for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
       const Step& step = schedule.steps[s];
-      if (!step.is_kernel && !options.falls_back(graph.nodes[step.nodes[0]].op)) own.push_back(s);
+      if (step.is_call() && !options.falls_back(graph.nodes[step.nodes[0]].op)) own.push_back(s);
     }
     // On all threads: a primitive of oneDNN takes up to a millisecond, since it generates code.
     parallel_for(static_cast<std::int64_t>(own.size()), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -49,8 +49,8 @@ std::optional<MatmulProblem> matmul_problem(const Graph& graph, const Step& step
   problem.m = out[out.size() - 2];
   problem.n = out[out.size() - 1];
   problem.k = a.shape.back();
-  problem.a = matrix_strides(step.views[0], a.shape, problem.batch);
-  problem.b = matrix_strides(step.views[1], b.shape, problem.batch);
+  problem.a = matrix_strides(step.call().views[0], a.shape, problem.batch);
+  problem.b = matrix_strides(step.call().views[1], b.shape, problem.batch);
   return problem;
 }
 

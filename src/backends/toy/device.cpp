@@ -195,7 +195,7 @@ PreparedSchedule ToyDevice::prepare(const Graph& graph, const Schedule& schedule
   prepared.calls.resize(schedule.steps.size());
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
-    if (step.is_kernel || supported != Support::all) continue;
+    if (step.is_kernel() || supported != Support::all) continue;
     const Record& record = graph.nodes[step.nodes[0]];
     if (!options.falls_back(record.op)) prepared.calls[s] = std::make_unique<ToyCall>(graph, record, *this);
   }
