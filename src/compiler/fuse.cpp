@@ -1,58 +1,24 @@
 #include "compiler/fuse.h"
 
-#include "ir/attrs_reduction.gen.h"
-#include "ir/infer_elementwise.h"
-#include "ir/op.h"
-#include "ir/op_cast.gen.h"
-#include "ir/op_creation.gen.h"
-#include "ir/op_gather.gen.h"
-#include "ir/op_reduction.gen.h"
-
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace lento {
 
 namespace {
 
-/// Axes and keepdims of any of the reductions; the attributes of all but arg_max and arg_min have one form.
-ReduceSumAttrs reduction_attrs(const Record& node) {
-  if (node.op == op::arg_max) {
-    const auto attrs = decode_arg_max(node.attrs);
-    return {Ints{attrs.axis}, attrs.keepdims};
-  }
-  if (node.op == op::arg_min) {
-    const auto attrs = decode_arg_min(node.attrs);
-    return {Ints{attrs.axis}, attrs.keepdims};
-  }
-  return decode_reduce_sum(node.attrs);
-}
-
-/// The reduced axes when they are neighbours.
-std::optional<ReducedAxes> neighbouring(const Ints& axes, std::size_t rank) {
-  Ints sorted = axes;
-  for (std::int64_t& axis : sorted) axis = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted.empty()) return std::nullopt;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i] != sorted[i - 1] + 1) return std::nullopt;
-  }
-  return ReducedAxes{static_cast<std::size_t>(sorted.front()), sorted.size()};
-}
-
+/// Puts nodes into groups, one after the other, and finds the levels of groups and calls.
 class Fuser {
  public:
-  Fuser(const Graph& graph, const Target& target, const CompileOptions& options, const SetApart& apart)
-      : graph_(graph), target_(target), options_(options), apart_(apart) {
+  Fuser(const Graph& graph, const Target& target, const CompileOptions& options, Roles roles)
+      : graph_(graph), target_(target), options_(options), result_{std::move(roles), {}, {}} {
     const std::size_t count = graph.nodes.size();
-    result_.roles.resize(count, NodeRole::call);
     result_.group_of.resize(count, Fusion::kNoGroup);
-    result_.stored.resize(count, 0);
-    result_.views.resize(count);
-    result_.apart.resize(count, 0);
     call_level_.resize(count, 0);
     readers_.resize(count);
     for (std::uint32_t node = 0; node < count; ++node) {
-      result_.same_as.push_back(OperandRef::record(node));
       for (const OperandRef operand : graph.operands(graph.nodes[node])) {
         if (is_node(operand)) readers_[operand.index()].push_back(node);
       }
@@ -60,8 +26,15 @@ class Fuser {
   }
 
   Fusion run() {
-    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) assign_role(node);
-    for (const std::uint32_t output : graph_.outputs) require_stored(OperandRef::record(output));
+    auto copy = result_.copies.begin();
+    const auto copy_for = [&](std::uint32_t reader) {
+      for (; copy != result_.copies.end() && copy->reader == reader; ++copy) start_copy(copy->node);
+    };
+    for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+      copy_for(node);
+      place(node);
+    }
+    copy_for(static_cast<std::uint32_t>(graph_.nodes.size()));
     return std::move(result_);
   }
 
@@ -72,6 +45,8 @@ class Fuser {
   Shape shape(OperandRef operand) const { return graph_.meta_of(operand).shape; }
   static bool is_node(OperandRef operand) { return operand.kind() == OperandRef::Kind::record; }
   Role role(OperandRef operand) const { return result_.roles[operand.index()]; }
+
+  // --- levels ---
 
   /// The level from which on a value can be loaded.
   std::uint32_t available(OperandRef operand) const {
@@ -96,71 +71,24 @@ class Fuser {
     return 0;
   }
 
-  /// Says that a value must lie in memory, contiguous. A view or a number gets a group that copies it there, unless it
-  /// does so already.
-  void require_stored(OperandRef operand) {
-    if (!is_node(operand)) return;
-    const std::uint32_t node = operand.index();
-    if (result_.stored[node] != 0) return;
-    result_.stored[node] = 1;
-    if (role(operand) != Role::view && role(operand) != Role::number) return;
-    if (role(operand) == Role::view && is_whole(node)) {
-      require_base_stored(operand);
-      result_.same_as[node] = result_.home(result_.views[node]->base);
-      return;
-    }
-    if (!target_.holds(graph_.nodes[node].dtype)) {
-      // Nothing can copy it but the op itself.
-      if (role(operand) == Role::view) require_stored(graph_.operands(graph_.nodes[node])[0]);
-      make_call(node);
-      return;
-    }
-    if (role(operand) == Role::view) require_base_stored(operand);
-    start_group(node, shape(node), available(operand));
-  }
-
-  /// True for a view that has all elements of what it is a view of, in the same order.
-  bool is_whole(std::uint32_t node) const {
-    const View& view = *result_.views[node];
-    return view.starts.empty() && !view.picked && view.strides == whole(view.base, shape(node)).strides &&
-           element_count(shape(node)) == element_count(shape(view.base));
-  }
-
-  /// Says that another step loads a value: what it is a view of must lie in memory.
-  void require_base_stored(OperandRef operand) {
-    if (!is_node(operand)) return;
-    if (role(operand) == Role::view) {
-      require_stored(result_.views[operand.index()]->base);
-    } else if (role(operand) != Role::number) {
-      require_stored(operand);
-    }
-  }
-
-  void make_call(std::uint32_t node) {
-    std::uint32_t level = 0;
-    for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
-      if (operand.kind() == OperandRef::Kind::scalar) continue;
-      if (target_.takes_views(graph_.nodes[node].op) && is_node(operand) && role(operand) == Role::view &&
-          result_.stored[operand.index()] == 0 && !result_.views[operand.index()]->picked) {
-        require_base_stored(operand);
-        level = std::max(level, available(operand));
-      } else {
-        require_stored(operand);
-        level = std::max(level, stored_level(operand));
-      }
-    }
-    result_.roles[node] = Role::call;
-    result_.group_of[node] = Fusion::kNoGroup;
-    result_.stored[node] = 1;
-    call_level_[node] = level;
-  }
-
   /// The level from which on a value that is stored can be read as a whole.
   std::uint32_t stored_level(OperandRef operand) const {
     if (!is_node(operand)) return 0;
     const std::uint32_t group = result_.group_of[operand.index()];
     return group == Fusion::kNoGroup ? available(operand) : result_.groups[group].level + 1;
   }
+
+  /// The level a node needs at least when it joins this group (kNoGroup: one of its own).
+  std::uint32_t needed_level(const Record& record, std::uint32_t group, bool row) const {
+    std::uint32_t level = 0;
+    for (const OperandRef operand : graph_.operands(record)) {
+      if (operand.kind() == OperandRef::Kind::scalar) continue;
+      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) level = std::max(level, available(operand));
+    }
+    return level;
+  }
+
+  // --- groups ---
 
   std::uint32_t start_group(std::uint32_t node, const Shape& shape, std::uint32_t level) {
     result_.groups.push_back({shape, shape, {}, level, {node}});
@@ -187,76 +115,27 @@ class Fuser {
     b.nodes.clear();
   }
 
-  void assign_role(std::uint32_t node) {
-    const Record& record = graph_.nodes[node];
-    if (record.op == op::result) {
-      result_.roles[node] = Role::result;
-      result_.stored[node] = 1;
-      return;
-    }
-    if (apart_.calls[node] != 0) {
-      make_call(node);
-      return;
-    }
-    if (is_view_op(record.op) && try_view(node)) return;
-    if (record.op == op::take_axis && try_picked_rows(node)) return;
-    if (record.op == op::full && target_.holds(record.dtype)) {
-      result_.roles[node] = Role::number;
-      return;
-    }
-    if (computes(record)) {
-      make_element(node);
-    } else if (info(record.op).family == Family::reduction && try_reduction(node)) {
-      return;
-    } else {
-      make_call(node);
-    }
-  }
+  /// A group that copies a view or a number.
+  void start_copy(std::uint32_t node) { start_group(node, shape(node), available(OperandRef::record(node))); }
 
-  bool try_view(std::uint32_t node) {
-    const OperandRef operand = graph_.operands(graph_.nodes[node])[0];
-    if (is_node(operand) && role(operand) == Role::number) {
-      result_.roles[node] = Role::number;
-      return true;
+  void place(std::uint32_t node) {
+    switch (result_.roles[node]) {
+      case Role::call:
+        for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
+          call_level_[node] = std::max(call_level_[node], stored_level(operand));
+        }
+        break;
+      case Role::element:
+        place_element(node);
+        break;
+      case Role::row:
+        place_reduction(node);
+        break;
+      case Role::view:
+      case Role::number:
+      case Role::result:
+        break;
     }
-    const bool through = is_node(operand) && role(operand) == Role::view && result_.stored[operand.index()] == 0;
-    const View source = through ? *result_.views[operand.index()] : whole(operand, shape(operand));
-    std::optional<View> view = apply(graph_, graph_.nodes[node], source);
-    if (!view && through) {
-      // Its operand has no strides that fit: with the operand in memory it has.
-      view = apply(graph_, graph_.nodes[node], whole(operand, shape(operand)));
-      if (view) require_stored(operand);
-    }
-    if (!view) return false;
-    result_.roles[node] = Role::view;
-    result_.views[node] = std::move(view);
-    return true;
-  }
-
-  /// Rows at positions that lie in memory are read where they are.
-  bool try_picked_rows(std::uint32_t node) {
-    if (!options_.fusion || !target_.holds(graph_.nodes[node].dtype)) return false;
-    std::optional<View> view = picked_rows(graph_, graph_.nodes[node], target_.least_row);
-    if (!view) return false;
-    view->picked->node = node;
-    require_stored(view->base);
-    require_stored(view->picked->positions);
-    result_.roles[node] = Role::view;
-    result_.views[node] = std::move(view);
-    return true;
-  }
-
-  bool computes(const Record& record) const {
-    if (record.op == op::astype) {
-      return !options_.falls_back(op::astype) &&
-             target_.casts(graph_.meta_of(graph_.operands(record)[0]).dtype, record.dtype);
-    }
-    const OpInfo& op = info(record.op);
-    if (!op.elementwise()) return false;
-    const std::span<const OperandRef> operands = graph_.operands(record);
-    const DType compute = graph_.meta_of(operands[op.rule->leading_condition ? 1 : 0]).dtype;
-    return operands.size() <= 3 && !options_.falls_back(record.op) &&
-           target_.computes(record.op, compute, record.dtype);
   }
 
   /// True when the operand has its value in this group, to be used as it is by a node over the group's points or rows.
@@ -267,19 +146,9 @@ class Fuser {
     return has == Role::element && !row;
   }
 
-  /// The level a node needs at least when it joins this group (kNoGroup: one of its own).
-  std::uint32_t needed_level(const Record& record, std::uint32_t group, bool row) const {
-    std::uint32_t level = 0;
-    for (const OperandRef operand : graph_.operands(record)) {
-      if (operand.kind() == OperandRef::Kind::scalar) continue;
-      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) level = std::max(level, available(operand));
-    }
-    return level;
-  }
-
   bool has_room(std::uint32_t group) const { return result_.groups[group].nodes.size() < target_.most_nodes; }
 
-  void make_element(std::uint32_t node) {
+  void place_element(std::uint32_t node) {
     const Record& record = graph_.nodes[node];
     const std::span<const OperandRef> operands = graph_.operands(record);
     std::uint32_t best = Fusion::kNoGroup;
@@ -306,12 +175,11 @@ class Fuser {
     }
     if (best != Fusion::kNoGroup && needed_level(record, best, best_role == Role::row) <= result_.groups[best].level) {
       result_.roles[node] = best_role;
-      require_the_rest(record, best, best_role == Role::row);
+      store_the_rest(record, best, best_role == Role::row);
       join(node, best);
       return;
     }
-    result_.roles[node] = Role::element;
-    require_the_rest(record, Fusion::kNoGroup, false);
+    store_the_rest(record, Fusion::kNoGroup, false);
     start_group(node, shape(node), needed_level(record, Fusion::kNoGroup, false));
   }
 
@@ -359,38 +227,32 @@ class Fuser {
            x.nodes.size() + y.nodes.size() < target_.most_nodes;
   }
 
-  void require_the_rest(const Record& record, std::uint32_t group, bool row) {
+  /// Says that a node in this group (kNoGroup: one of its own) reads from memory what the group does not compute.
+  void store_the_rest(const Record& record, std::uint32_t group, bool row) {
     for (const OperandRef operand : graph_.operands(record)) {
-      if (operand.kind() == OperandRef::Kind::scalar) continue;
-      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) require_base_stored(operand);
+      if (!is_node(operand)) continue;
+      if (group == Fusion::kNoGroup || !in_group(operand, group, row)) store_base(operand);
     }
   }
 
-  bool try_reduction(std::uint32_t node) {
-    const Record& record = graph_.nodes[node];
-    const OperandRef operand = graph_.operands(record)[0];
-    const Shape from = shape(operand);
-    const ReduceSumAttrs attrs = reduction_attrs(record);
-    const std::optional<ReducedAxes> axes = neighbouring(attrs.axes, from.size());
-    const Meta meta = graph_.meta_of(operand);
-    if (!axes || element_count(from) == 0 || options_.falls_back(record.op)) return false;
-    if (!target_.reduces(record.op, meta.dtype)) return false;
-    Shape row_shape = from;
-    for (std::size_t d = axes->first; d < axes->first + axes->count; ++d) row_shape[d] = 1;
-    const std::uint32_t group = group_to_reduce(node, operand, *axes);
-    result_.groups[group].reduced = *axes;
-    result_.groups[group].row_shape = row_shape;
-    result_.roles[node] = Role::row;
-    return true;
+  /// Says that a value is loaded: what it is a view of must lie in memory.
+  void store_base(OperandRef operand) {
+    if (!is_node(operand) || role(operand) == Role::number) return;
+    const OperandRef base = role(operand) == Role::view ? result_.views[operand.index()]->base : operand;
+    if (is_node(base)) result_.stored[base.index()] = 1;
+  }
+
+  void place_reduction(std::uint32_t node) {
+    const ReducedAxes axes = result_.reduced[node];
+    Group& group = result_.groups[group_to_reduce(node, graph_.operands(graph_.nodes[node])[0], axes)];
+    group.reduced = axes;
+    group.row_shape = group.shape;
+    for (std::size_t d = axes.first; d < axes.first + axes.count; ++d) group.row_shape[d] = 1;
   }
 
   /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
   std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
-    if (apart_.reductions[node] != 0) {
-      require_stored(operand);
-      result_.apart[node] = 1;
-      return start_group(node, shape(operand), stored_level(operand));
-    }
+    if (result_.apart[node] != 0) return start_group(node, shape(operand), stored_level(operand));
     if (options_.fusion && is_node(operand) && role(operand) == Role::element) {
       const std::uint32_t group = result_.group_of[operand.index()];
       const Group& g = result_.groups[group];
@@ -399,23 +261,22 @@ class Fuser {
         return group;
       }
     }
-    require_base_stored(operand);
+    store_base(operand);
     return start_group(node, shape(operand), available(operand));
   }
 
   const Graph& graph_;
   const Target& target_;
   const CompileOptions& options_;
-  const SetApart& apart_;
   Fusion result_;
   std::vector<std::vector<std::uint32_t>> readers_;  // one per node: the nodes that read it
-  std::vector<std::uint32_t> call_level_;
+  std::vector<std::uint32_t> call_level_;            // one per node
 };
 
 }  // namespace
 
 Fusion fuse(const Graph& graph, const Target& target, const CompileOptions& options, const SetApart& apart) {
-  return Fuser(graph, target, options, apart).run();
+  return Fuser(graph, target, options, assign_roles(graph, target, options, apart)).run();
 }
 
 }  // namespace lento
