@@ -228,11 +228,6 @@ Tensor count_true(const Tensor& mask, const Ints& axes, bool keep) {
   return sum_over(converted(mask, DType::int64), axes, keep);
 }
 
-std::int64_t evaluated_count(const Tensor& x) {
-  const Tensor mask = is_bool(x.dtype()) ? x : not_equal(x, 0);
-  return count_true(mask, all_axes(x.rank())).item<std::int64_t>();
-}
-
 Scalar zero_of(DType dtype) { return is_bool(dtype) ? Scalar(false) : Scalar(0); }
 
 DType sum_dtype(DType dtype) {

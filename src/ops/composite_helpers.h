@@ -118,8 +118,6 @@ Tensor product_before(const Tensor& x, std::int64_t axis);
 Tensor product_of_others(const Tensor& x);
 /// The number of true elements of a bool tensor, as int64.
 Tensor count_true(const Tensor& mask, const Ints& axes, bool keep = false);
-/// How many elements of `x` differ from zero, evaluated now (clause T10).
-std::int64_t evaluated_count(const Tensor& x);
 /// 0 of the right kind: false for bool, so that a `where` with it keeps the dtype.
 Scalar zero_of(DType dtype);
 /// The dtype in which `sum` and `prod` compute and return.

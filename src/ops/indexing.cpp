@@ -1,6 +1,7 @@
 // Reading and writing at positions held by tensors (ops/indexing.yaml). `x[{...}]` itself is in subscript.cpp.
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
+#include "ops/evaluated_count.h"
 #include "ops/indexing.calls.gen.h"
 #include "ops/nonnegative_index.h"
 

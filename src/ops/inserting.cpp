@@ -1,6 +1,7 @@
 // Elements put between others and taken out (ops/manipulation.yaml: insert, delete_).
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
+#include "ops/evaluated_count.h"
 #include "ops/inserting.calls.gen.h"
 #include "ops/nonnegative_index.h"
 

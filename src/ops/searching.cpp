@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "ir/shape_limit.h"
 #include "ops/composite_helpers.h"
+#include "ops/evaluated_count.h"
 #include "ops/searching.calls.gen.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // there are is the one number that is evaluated.
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
+#include "ops/evaluated_count.h"
 #include "ops/sets.calls.gen.h"
 
 namespace lento::composite {

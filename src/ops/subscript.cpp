@@ -10,6 +10,7 @@
 #include "base/source.h"
 #include "ops/check_index.h"
 #include "ops/composite_helpers.h"
+#include "ops/evaluated_count.h"
 #include "ops/subscript.calls.gen.h"
 
 #include <algorithm>
