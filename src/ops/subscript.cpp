@@ -44,9 +44,11 @@ struct Part {
   std::int64_t size = 1;   // range
   std::int64_t step = 1;   // range
   Tensor indices = {};     // tensor: integers
-  bool inserted = false;   // tensor: its axis of length 1 is not an axis of x (a bool or a 0-d mask)
+  // tensor: how many axes of x it says something about. A mask selects among all elements of those it covers, which are
+  // one axis of the base. A bool or a 0-d mask covers none: an axis of length 1 is put in for it.
+  std::int64_t covers = 1;
 
-  bool from_x() const { return kind != Kind::new_axis && !inserted; }
+  bool from_x() const { return kind != Kind::new_axis && covers > 0; }
   /// Integers beside index tensors count as index tensors where NumPy asks whether those stand side by side.
   bool advanced() const { return kind == Kind::tensor || kind == Kind::position; }
 };
@@ -104,16 +106,16 @@ Part position_part(std::int64_t position, std::int64_t axis, const Tensor& x) {
   return part;
 }
 
-Part tensor_part(const Tensor& indices, bool inserted = false) {
+Part tensor_part(const Tensor& indices, std::int64_t covers) {
   Part part{Part::Kind::tensor};
   part.indices = indices;
-  part.inserted = inserted;
+  part.covers = covers;
   return part;
 }
 
 /// true or false as an index: all or nothing along a new axis of length 1.
 Part bool_part(std::int64_t count, Device device) {
-  return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), true);
+  return tensor_part(number_tensor(0, DType::int64, device, Shape{count}), 0);
 }
 
 /// An axis of a mask may also have no elements, and then nothing is selected; the Array API's own suite asks for that.
@@ -129,13 +131,12 @@ void check_mask(const Tensor& mask, std::int64_t axis, const Tensor& x) {
   }
 }
 
-void add_mask(std::vector<Part>& parts, const Tensor& mask, std::int64_t axis, const Tensor& x) {
+/// NumPy has one index tensor for each axis of a mask. They stand side by side, so that one for all of them is the
+/// same.
+Part mask_part(const Tensor& mask, std::int64_t axis, const Tensor& x) {
   check_mask(mask, axis, x);
-  if (mask.rank() == 0) {
-    parts.push_back(bool_part(evaluated_count(mask), x.device()));
-    return;
-  }
-  for (Tensor& positions : lento::nonzero(mask)) parts.push_back(tensor_part(positions));
+  if (mask.rank() == 0) return bool_part(evaluated_count(mask), x.device());
+  return tensor_part(lento::flatnonzero(mask), mask.rank());
 }
 
 /// How many axes of x the index uses up; the others are for the ellipsis or follow at the end.
@@ -183,12 +184,11 @@ Resolved resolve(const Tensor& x, std::span<const Index> index) {
       const Tensor& indices = *item.tensor();
       result.has_tensors = true;
       if (is_bool(indices.dtype())) {
-        add_mask(result.parts, indices, axis, x);
-        axis += indices.rank();
+        result.parts.push_back(mask_part(indices, axis, x));
       } else {
-        result.parts.push_back(tensor_part(indices));
-        ++axis;
+        result.parts.push_back(tensor_part(indices, 1));
       }
+      axis += result.parts.back().covers;
     }
   }
   add_whole_axes(x.rank() - axis);
@@ -200,7 +200,7 @@ struct Region {
   std::vector<Scalar> starts;
   Ints axes, sizes, steps;
   Shape shape;  // of the region: the rank of x, length 1 where there is an integer
-  Shape base;   // the same without the integers' axes and with new ones
+  Shape base;   // the same without the integers' axes, with new ones, and with those that a mask covers as one
 
   bool whole() const { return axes.empty(); }
 };
@@ -214,18 +214,23 @@ Region region_of(const Tensor& x, const std::vector<Part>& parts) {
       region.base.push_back(1);
       continue;
     }
-    const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-    const bool sliced_here = part.kind != Part::Kind::tensor;
-    const std::int64_t size = sliced_here ? part.size : extent;
+    const auto lengths =
+        x.shape().span().subspan(static_cast<std::size_t>(axis), static_cast<std::size_t>(part.covers));
+    if (part.kind == Part::Kind::tensor) {
+      region.shape.append(lengths);
+      region.base.push_back(element_count(lengths));
+      axis += part.covers;
+      continue;
+    }
     // Whether an axis is taken whole must not depend on where a slice of this size starts.
-    if (sliced_here && !(size == extent && part.step == 1)) {
+    if (!(part.size == lengths.front() && part.step == 1)) {
       region.axes.push_back(axis);
-      region.starts.emplace_back(size == 0 ? 0 : part.start);
-      region.sizes.push_back(size);
+      region.starts.emplace_back(part.size == 0 ? 0 : part.start);
+      region.sizes.push_back(part.size);
       region.steps.push_back(part.step);
     }
-    region.shape.push_back(size);
-    if (part.kind != Part::Kind::position) region.base.push_back(size);
+    region.shape.push_back(part.size);
+    if (part.kind != Part::Kind::position) region.base.push_back(part.size);
     ++axis;
   }
   return region;
