@@ -119,6 +119,11 @@ constexpr Operation kOperations[] = {
      [](Worker& w, I i) { w.target(i)[{row(w.target(i), i), column(w.target(i), i)}] = i.constant; }},
     {"set_row", kUpdate | kA | kPosition, 6, [](Worker& w, I i) { w.target(i)[{row(w.target(i), i)}] = w.a(i)[{0}]; }},
     {"set_mask", kUpdate | kConstant, 6, [](Worker& w, I i) { w.target(i)[{w.target(i) > i.constant}] = 0; }},
+    {"set_selected", kUpdate, 5,
+     [](Worker& w, I i) {
+       const Tensor mask = w.target(i) > 0;
+       w.target(i)[{mask}] = w.target(i)[{mask}] * 2;
+     }},
     {"set_gathered", kUpdate | kPosition | kConstant, 5,
      [](Worker& w, I i) { w.target(i)[{positions(w.target(i), i, false)}] = i.constant; }},
     {"shift", kUpdate, 6,
@@ -131,6 +136,13 @@ constexpr Operation kOperations[] = {
     // A shape that depends on data.
     {"select", kTarget | kA, 4,
      [](Worker& w, I i) { w.target(i) = reshape(sum(w.a(i)[{w.a(i) > 0}]), Ints{1, 1}); }},
+    {"distinct", kTarget | kA, 3,
+     [](Worker& w, I i) { w.target(i) = reshape(sum(unique_values(w.a(i))), Ints{1, 1}); }},
+    {"repeat", kTarget | kA, 3,
+     [](Worker& w, I i) {
+       const Tensor& x = w.a(i);
+       w.target(i) = reshape(sum(repeat(x, reshape(astype(x > 0, DType::int64), {-1}))), Ints{1, 1});
+     }},
     // Handles.
     {"drop", kTarget, 12, [](Worker& w, I i) { w.target(i) = Tensor(); }},
     {"copy", kTarget | kA, 12, [](Worker& w, I i) { w.target(i) = w.a(i); }},
