@@ -11,7 +11,7 @@ namespace lento {
 
 namespace {
 
-/// Everything of a graph's structure but the extents above 1, as a list of words.
+/// Everything of a graph's structure but the extents other than 1, as a list of words.
 class Pattern {
  public:
   explicit Pattern(const Graph& graph) {
@@ -41,8 +41,7 @@ class Pattern {
     if (id == last_shape_ && last_word_ != 0) return add(last_word_);
     const Shape& shape = shape_of(id);
     std::uint64_t word = shape.size() + 1;
-    for (const std::int64_t extent : shape)
-      word = word * 3 + static_cast<std::uint64_t>(std::min<std::int64_t>(extent, 2));
+    for (const std::int64_t extent : shape) word = word * 2 + (extent == 1 ? 1 : 0);
     last_shape_ = id;
     last_word_ = word;
     add(word);

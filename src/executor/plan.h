@@ -39,7 +39,7 @@ std::uint64_t structure_hash(const Graph& graph, std::uint8_t device);
 bool same_structure(const Graph& a, const Graph& b);
 /// Hash of what same_pattern compares.
 std::uint64_t pattern_hash(const Graph& graph, std::uint8_t device);
-/// As same_structure, but an extent may be any other number above 1: what code is compiled for. Extents 0 and 1 stay,
+/// As same_structure, but an extent may be any other number except 1: what code is compiled for. Extents of 1 stay,
 /// because they decide what is broadcast.
 bool same_pattern(const Graph& a, const Graph& b);
 std::size_t graph_bytes(const Graph& graph);

@@ -43,7 +43,7 @@ struct ArgInfo {
   std::string_view name;
   ArgKind kind = ArgKind::tensor;
   bool optional = false;
-  bool is_extent = false;  // an attribute that says how long axes of operands or results are, and nothing else
+  bool is_extent = false;  // an attribute that follows from the extents of operands and results, and says nothing else
   std::span<const std::string_view> choices = {};
 };
 
