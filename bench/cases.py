@@ -43,6 +43,19 @@ def small_ops(p: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
 SMALL_OPS = 500
 
 
+def mandelbrot(p: Any, c: Any, near: Any) -> Any:
+    """As in NumPy's books. The number of points that are still inside is another one in every round."""
+    z, near = c * 0, near * 0
+    for i in range(MANDELBROT_ROUNDS):
+        inside = abs(z) < 2
+        near[inside] = i
+        z[inside] = z[inside] ** 2 + c[inside]
+    return p.sum(near)
+
+
+MANDELBROT_ROUNDS = 100
+
+
 # ---- on what
 
 Make = Callable[[np.random.Generator, Callable[[int], int]], list[np.ndarray]]
@@ -69,6 +82,16 @@ def normal(*shape: int) -> Make:
 
     def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
         return [random.standard_normal([small(n) for n in shape], np.float32)]
+
+    return make
+
+
+def plane(height: int, width: int) -> Make:
+    """The complex numbers around the Mandelbrot set, and a whole number for each."""
+
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        rows, columns = np.linspace(-1.25, 1.25, small(height)), np.linspace(-2.25, 0.75, small(width))
+        return [(columns + rows[:, None] * 1j).astype(np.complex64), np.zeros((small(height), small(width)), np.int64)]
 
     return make
 
@@ -305,6 +328,15 @@ CASES = [
         lambda p, x, y: p.concatenate((x, y)),
         suffix="2 × 8 M",
         tolerance=0.0,
+    ),
+    # A few points at the edge leave earlier or later when a last bit differs.
+    Case(
+        "mandelbrot",
+        "Mandelbrot set, 512², 100 rounds",
+        mandelbrot,
+        plane(512, 512),
+        (Faster(1.0, ("numpy", "torch")),),
+        tolerance=1e-3,
     ),
     *training("mlp", 1.15),
     *training("gpt", 1.15),

@@ -181,7 +181,7 @@ class Worker:
         return {"first": first, "memory": peak() - before}
 
     def tensors(self, arrays: list[np.ndarray]) -> list[Any]:
-        return [self.peer.array(a) if a.dtype.kind == "f" else self.peer.indices(a) for a in arrays]
+        return [self.peer.indices(a) if a.dtype.kind == "i" else self.peer.array(a) for a in arrays]
 
 
 def peak() -> int:
