@@ -22,29 +22,56 @@ struct Series {
   std::uint64_t count = 0;
   std::uint64_t total = 0;
   std::array<std::uint64_t, kTimingWindow> last{};  // nanoseconds; a ring, at count % kTimingWindow
+
+  std::size_t kept() const { return static_cast<std::size_t>(std::min<std::uint64_t>(count, kTimingWindow)); }
 };
 
 struct Registry {
-  ForkMutex mutex{ForkOrder::counters};  // one for all: it is held for some nanoseconds, twice a step
+  // One for all: it is held for some nanoseconds, twice a step. Nobody sorts under it: it is not fair, and a thread
+  // that reads in a loop would keep it from those that record.
+  ForkMutex mutex{ForkOrder::counters};
   std::size_t used = 0;
   std::array<Series, kMaxTimings> series;
   std::map<std::string, std::unique_ptr<Series>, std::less<>> user;
+
+  /// Null when there is none. Needs the lock.
+  Series* find(std::string_view name) {
+    const auto own = std::ranges::find(series.begin(), series.begin() + static_cast<std::ptrdiff_t>(used), name,
+                                       &Series::name);
+    if (own != series.begin() + static_cast<std::ptrdiff_t>(used)) return &*own;
+    const auto users = user.find(name);
+    return users == user.end() ? nullptr : users->second.get();
+  }
 };
 
 Registry& registry() { return ProcessLifetime<Registry>::get(); }
 
-/// Needs the registry's lock.
-TimingSummary summarize(const Series& series) {
-  const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(series.count, kTimingWindow));
-  std::vector<std::uint64_t> sorted(series.last.begin(), series.last.begin() + static_cast<std::ptrdiff_t>(kept));
-  std::ranges::sort(sorted);
-  // The smallest duration that at least this share of them does not exceed.
-  const auto percentile = [&](std::size_t percent) {
-    return static_cast<double>(sorted[(kept * percent + 99) / 100 - 1]) * 1e-9;
-  };
-  return {series.count,   static_cast<double>(series.total) * 1e-9, percentile(50), percentile(90), percentile(99),
-          percentile(100)};
-}
+/// What a series holds, copied under the lock and looked at without it.
+struct Copied {
+  std::uint64_t count = 0;
+  std::uint64_t total = 0;
+  std::vector<std::uint64_t> durations;
+
+  /// Makes room; without the lock.
+  Copied() { durations.reserve(kTimingWindow); }
+  /// Needs the lock.
+  void take(const Series& series) {
+    count = series.count;
+    total = series.total;
+    durations.assign(series.last.begin(), series.last.begin() + static_cast<std::ptrdiff_t>(series.kept()));
+  }
+
+  TimingSummary summary() {
+    if (count == 0) return {};
+    std::ranges::sort(durations);
+    // The smallest duration that at least this share of them does not exceed.
+    const auto percentile = [&](std::size_t percent) {
+      return static_cast<double>(durations[(durations.size() * percent + 99) / 100 - 1]) * 1e-9;
+    };
+    return {count,          static_cast<double>(total) * 1e-9, percentile(50), percentile(90), percentile(99),
+            percentile(100)};
+  }
+};
 
 void append(Series& series, std::uint64_t nanoseconds) {
   series.last[series.count++ % kTimingWindow] = nanoseconds;
@@ -52,10 +79,8 @@ void append(Series& series, std::uint64_t nanoseconds) {
 }
 
 /// Needs the registry's lock.
-void check_new(const Registry& all, std::string_view name) {
-  for (std::size_t i = 0; i < all.used; ++i) {
-    if (all.series[i].name == name) fail<ValueError>("'{}' is a timing of Lento's own", name);
-  }
+void check_new(Registry& all, std::string_view name) {
+  if (all.find(name) != nullptr) fail<ValueError>("'{}' is a timing of Lento's own", name);
   if (all.user.size() == kMostUserTimings) fail<ValueError>("there are already {} timings", kMostUserTimings);
 }
 
@@ -98,15 +123,30 @@ void check_user_timing(std::string_view name) {
   if (!all.user.contains(name)) check_new(all, name);
 }
 
-std::map<std::string, TimingSummary> timing_summaries() {
-  Registry& all = registry();
-  std::map<std::string, TimingSummary> summaries;
-  const std::lock_guard lock(all.mutex);
-  for (std::size_t i = 0; i < all.used; ++i) {
-    const Series& series = all.series[i];
-    if (series.count != 0) summaries[series.name] = summarize(series);
+TimingSummary timing_summary(std::string_view name) {
+  Copied copied;
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (const Series* const series = all.find(name)) copied.take(*series);
   }
-  for (const auto& [name, series] : all.user) summaries[name] = summarize(*series);
+  return copied.summary();
+}
+
+std::map<std::string, TimingSummary> timing_summaries() {
+  std::vector<std::string> names;
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    for (std::size_t i = 0; i < all.used; ++i) {
+      if (all.series[i].count != 0) names.push_back(all.series[i].name);
+    }
+    for (const auto& [name, series] : all.user) names.push_back(name);
+  }
+  std::map<std::string, TimingSummary> summaries;
+  for (const std::string& name : names) {
+    if (const TimingSummary summary = timing_summary(name); summary.count != 0) summaries[name] = summary;
+  }
   return summaries;
 }
 

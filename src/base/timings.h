@@ -27,6 +27,9 @@ struct TimingSummary {
   double p99_seconds = 0;
   double max_seconds = 0;
 };
+/// What happened since the last reset under this name; all zero when nothing did. Whoever asks again and again holds up
+/// those that record for as long as one series takes to copy.
+TimingSummary timing_summary(std::string_view name);
 /// Those that happened since the last reset, by name.
 std::map<std::string, TimingSummary> timing_summaries();
 void reset_timings();

@@ -29,6 +29,10 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
+Timing shown(const TimingSummary& t) {
+  return {t.count, t.total_seconds, t.median_seconds, t.p90_seconds, t.p99_seconds, t.max_seconds};
+}
+
 }  // namespace
 
 std::uint64_t counter(std::string_view name) { return counter_value(name); }
@@ -36,17 +40,11 @@ std::map<std::string, std::uint64_t> counters() { return counter_values(); }
 
 std::map<std::string, Timing> timings() {
   std::map<std::string, Timing> all;
-  for (const auto& [name, t] : timing_summaries()) {
-    all[name] = {t.count, t.total_seconds, t.median_seconds, t.p90_seconds, t.p99_seconds, t.max_seconds};
-  }
+  for (const auto& [name, summary] : timing_summaries()) all[name] = shown(summary);
   return all;
 }
 
-Timing timing(std::string_view name) {
-  const std::map<std::string, Timing> all = timings();
-  const auto it = all.find(std::string(name));
-  return it == all.end() ? Timing{} : it->second;
-}
+Timing timing(std::string_view name) { return shown(timing_summary(name)); }
 
 void add(std::string_view name, std::uint64_t n, std::source_location site) {
   const CallScope scope("add", site);
