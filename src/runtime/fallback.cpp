@@ -183,7 +183,6 @@ FallbackRegion::FallbackRegion(const Graph& graph, const Schedule& schedule, std
 
 std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std::span<const ScalarArgument> numbers,
                                               std::span<const Source> sources) const {
-  for (const Op op : counted_) count_fallback(op);
   std::vector<ValueRef> here;
   Detour detour(queues_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -205,6 +204,7 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
   std::vector<std::uint8_t> donated;
   for (const Input& input : inputs) donated.push_back(input.failure ? 0 : 1);  // what has failed has no memory to give
   program_->run({here, donated, own_numbers, results, own_sources});
+  for (const Op op : counted_) count_fallback(op);
   return results;
 }
 

@@ -39,6 +39,7 @@ class FallbackRegion {
   };
   /// Fetches the inputs and computes the outputs, each with its value on the host or its failure. `numbers` and
   /// `sources` are those of the device's run. Blocks until the device has computed the inputs.
+  /// When it throws, nothing of the device has changed: the calls can be run one by one.
   std::vector<ValueRef> compute(std::span<const Input> inputs, std::span<const ScalarArgument> numbers,
                                 std::span<const Source> sources) const;
   /// Copies the outputs to the device, except those without an address.

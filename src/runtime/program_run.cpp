@@ -56,9 +56,7 @@ void ProgramRun::run() {
       last = region->last;
       run_fallback(*region++);
     } else if (program_.prepared_.calls[s] == nullptr || !run_call(s, step)) {
-      take_donated(s);
-      note_update(step);
-      run_alone(s, s);
+      run_call_alone(s);
     }
     s = last + 1;
   }
@@ -158,6 +156,17 @@ void ProgramRun::poison(std::uint32_t first, std::uint32_t last, ErrorKind kind,
   }
 }
 
+template <class Function>
+void ProgramRun::or_poison(std::uint32_t first, std::uint32_t last, Function run_steps) {
+  try {
+    run_steps();
+  } catch (const Error& error) {
+    poison(first, last, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    poison(first, last, ErrorKind::memory, kOutOfMemory);
+  }
+}
+
 std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& starts) const {
   std::int64_t total = 0;
   for (const DynamicStart& start : starts) {
@@ -179,14 +188,10 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
     run_alone(first, last);
     return;
   }
-  try {
+  or_poison(first, last, [&] {
     bind(first, last);
     launch(first);
-  } catch (const Error& error) {
-    poison(first, last, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    poison(first, last, ErrorKind::memory, kOutOfMemory);
-  }
+  });
 }
 
 void ProgramRun::launch(std::uint32_t first) {
@@ -332,31 +337,39 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
 }
 
 void ProgramRun::run_fallback(const FallbackRegion& region) {
+  std::vector<ValueRef> results;
   try {
     std::vector<FallbackRegion::Input> inputs;
     for (const OperandRef operand : region.inputs()) {
       FailureRef failure = failure_of(operand);
       inputs.push_back({failure ? nullptr : address(operand), std::move(failure)});
     }
-    const std::vector<ValueRef> results = region.compute(inputs, arguments_.scalars, arguments_.sources);
-    // Everything that they read has been fetched.
-    for (std::uint32_t s = region.first; s <= region.last; ++s) take_donated(s);
-    std::vector<void*> addresses;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      const std::uint32_t node = region.outputs()[k];
-      if (results[k]->failure) {
-        values_[node] = {nullptr, {}, results[k]->failure};
-      } else {
-        place(node);
-      }
-      addresses.push_back(values_[node].data);
-    }
-    region.put(results, addresses);
-  } catch (const Error& error) {
-    poison(region.first, region.last, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    poison(region.first, region.last, ErrorKind::memory, kOutOfMemory);
+    results = region.compute(inputs, arguments_.scalars, arguments_.sources);
+  } catch (const std::exception&) {
+    // Nothing has changed on the device. What failed of them fails again, alone, and what needs less memory works.
+    for (std::uint32_t s = region.first; s <= region.last; ++s) run_call_alone(s);
+    return;
   }
+  // Everything that they read has been fetched.
+  for (std::uint32_t s = region.first; s <= region.last; ++s) take_donated(s);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const std::uint32_t node = region.outputs()[k];
+    const std::uint32_t step = program_.step_of_[node];
+    if (results[k]->failure) {
+      values_[node] = {nullptr, {}, results[k]->failure};
+    } else if (!values_[node].failure) {  // as when there was no memory for another result of the op
+      or_poison(step, step, [&] { place(node); });
+    }
+  }
+  std::vector<void*> addresses;
+  for (const std::uint32_t node : region.outputs()) addresses.push_back(values_[node].data);
+  or_poison(region.first, region.last, [&] { region.put(results, addresses); });
+}
+
+void ProgramRun::run_call_alone(std::uint32_t number) {
+  take_donated(number);
+  note_update(schedule_.steps[number]);
+  run_alone(number, number);
 }
 
 void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {

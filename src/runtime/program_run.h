@@ -51,6 +51,9 @@ class ProgramRun {
   const std::byte* expected_address(std::uint32_t node) const;
   /// All that these steps compute has failed.
   void poison(std::uint32_t first, std::uint32_t last, ErrorKind kind, const char* message);
+  /// Calls the function, which computes these steps; when it throws, all of them have failed.
+  template <class Function>
+  void or_poison(std::uint32_t first, std::uint32_t last, Function run_steps);
   /// How far the starts move a view, in elements; nothing when a position lies outside.
   std::optional<std::int64_t> offset(const std::vector<DynamicStart>& starts) const;
   void hand_out() const;
@@ -68,8 +71,10 @@ class ProgramRun {
   void launch(std::uint32_t first);
   /// False when something it reads has failed; then running it alone finds out what.
   bool run_call(std::uint32_t number, const Step& step);
-  /// Runs neighbouring calls on the CPU device.
+  /// Runs neighbouring calls on the CPU device; one by one when that fails as a whole.
   void run_fallback(const FallbackRegion& region);
+  /// Runs a call that has no code of the device's own.
+  void run_call_alone(std::uint32_t number);
   /// Runs the nodes of steps one by one: a call, or kernels that something they read has failed for.
   void run_alone(std::uint32_t first, std::uint32_t last);
   /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.

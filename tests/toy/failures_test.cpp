@@ -248,10 +248,44 @@ TEST_F(ToyFailures, D6_E9_ADetourThatFindsNoMemoryKeepsWhatTheDeviceWrites) {
     }
   }
   downloads.let_go_on();
-  EXPECT_THROW((void)larger.to_vector<float>(), MemoryError);
+  EXPECT_EQ(larger.to_vector<float>(), Floats(zeros.size(), 4)) << "alone, the op needs no memory of the CPU device";
   set_memory_limit(0, host);
   EXPECT_EQ(taken, 0) << "the device still writes there";
-  EXPECT_EQ(maximum(x, y).to_vector<float>(), Floats(zeros.size(), 4));
+}
+
+// Found by review: where the CPU device had no memory for the inputs, everything of a detour was poisoned.
+TEST_F(ToyFailures, E6_E7_WhatFailsAsAWholeInADetourIsTriedOneByOne) {
+  toy::set_support(toy::Support::few);
+  const Device host("cpu");
+  const Floats many(10'000, 3);
+  const Tensor x = on_toy(many);
+  const Tensor place = positions({9, -10'001}, device());
+  wait();
+  set_memory_limit(static_cast<std::int64_t>(memory(host).live + many.size()), host);
+  const std::uint64_t sorts = metrics::counter("fallback.sort_values");
+  const Tensor bad = take(x, place, 0);
+  const Tensor worse = cumulative_sum(bad);
+  const Tensor sorted = sort(x);
+  const Tensor sums = cumulative_sum(sorted);
+  step(device());
+  EXPECT_NE(message_of(bad).find("index -10001 is out of range"), std::string::npos) << message_of(bad);
+  EXPECT_EQ(message_of(worse), message_of(bad));
+  EXPECT_EQ(sorted.to_vector<float>(), many);
+  EXPECT_EQ(sums.to_vector<float>().back(), 30'000);
+  EXPECT_EQ(metrics::counter("fallback.sort_values") - sorts, 1);
+  set_memory_limit(0, host);
+}
+
+TEST_F(ToyFailures, E7_AResultOfADetourThatFindsNoMemoryIsPoisonedAlone) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({3, 1, 2});
+  wait();
+  const Tensor sorted = sort(x);
+  const Tensor sums = cumulative_sum(x);
+  toy::fail_at(toy::Fault::allocate);  // of the first result; what is computed on the host has its memory there
+  step(device());
+  EXPECT_THROW((void)sorted.to_vector<float>(), MemoryError);
+  EXPECT_EQ(sums.to_vector<float>(), (Floats{3, 4, 6}));
 }
 
 TEST_F(ToyFailures, D4_D6_WhatFailedOnTheDeviceIsToldAfterADetour) {
