@@ -85,16 +85,17 @@ class CallScope {
   bool owns_source_ = false;
 };
 
-/// While it lives, the user's own code runs inside of a call: what that code calls has an op and a line of its own.
-class UserCode {
+/// While it lives, what the thread does is no part of the call it is inside of: the user's own code, whose calls have
+/// ops and lines of their own, or a run, whose failures have the lines of its ops.
+class OutsideOfCall {
  public:
-  UserCode() : context_(call_context()), saved_(context_) {
+  OutsideOfCall() : context_(call_context()), saved_(context_) {
     context_ = {};
     context_.scope = saved_.scope;
   }
-  ~UserCode() { context_ = saved_; }
-  UserCode(const UserCode&) = delete;
-  UserCode& operator=(const UserCode&) = delete;
+  ~OutsideOfCall() { context_ = saved_; }
+  OutsideOfCall(const OutsideOfCall&) = delete;
+  OutsideOfCall& operator=(const OutsideOfCall&) = delete;
 
  private:
   CallContext& context_;

@@ -55,7 +55,7 @@ class Call {
   }
 
  private:
-  UserCode user_code_;
+  OutsideOfCall outside_;
   TimedSection timed_{kClosureTime};
 };
 

@@ -4,6 +4,7 @@
 #include "base/counters.h"
 #include "base/devices.h"
 #include "base/fork.h"
+#include "base/source.h"
 #include "base/timings.h"
 #include "base/usable_devices.h"
 #include "executor/syncs.h"
@@ -97,8 +98,10 @@ void listen(const std::vector<ValueRef>& inputs, Stage stage, CompletionListener
 }  // namespace
 
 void poison(Work& work, ErrorKind kind, const std::string& message) {
+  if (work.outputs.empty()) return;
   FailureRef failure = why_unusable(work.device);
-  if (!failure) failure = Failure::make(kind, message, {});
+  // Of all of it: the line that made a result is better than none.
+  if (!failure) failure = Failure::make(kind, message, work.outputs.front()->info.source);
   for (const ValueRef& output : work.outputs) {
     output->buffer.reset();
     output->failure = failure;
@@ -171,6 +174,7 @@ void start_when_ready(std::unique_ptr<Work> work) noexcept {
 }
 
 bool start_here(Work& work) noexcept {
+  const OutsideOfCall outside;  // what fails has the line of its op, and not that of the call which happens to run it
   if (FenceRef fence = work.start()) {
     // Here and not earlier: what is done when start() comes back never stands among the work under way.
     work_on(work.device).add(work);

@@ -311,6 +311,24 @@ TEST_F(ToyDevices, E7_NoMemoryInTheMiddleOfARunPoisonsIt) {
   EXPECT_EQ(x.to_vector<float>(), (Floats{3, 1, 2}));
 }
 
+// Found by review: the line of step() stood there as well.
+TEST_F(ToyDevices, E7_AFailureOfARunOfTheCallersThreadHasOneLineThatOfTheOp) {
+  const Tensor x = on_toy({3, 1, 2});
+  wait();
+  const int line = __LINE__ + 1;
+  const Tensor y = sort(x);
+  const std::uint64_t inline_runs = metrics::counter("launch.inline");
+  toy::fail_at(toy::Fault::allocate);
+  step(device());
+  EXPECT_EQ(metrics::counter("launch.inline"), inline_runs + 1);
+  try {
+    (void)y.to_vector<float>();
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const MemoryError& error) {
+    EXPECT_EQ(std::string(error.what()), "a test forbids 12 bytes, at devices_test.cpp:" + std::to_string(line));
+  }
+}
+
 /// What a child of this process finds wrong, as bits.
 int in_child(const std::function<int()>& check) {
   const pid_t child = fork();
