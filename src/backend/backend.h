@@ -33,7 +33,8 @@ class IssuedRun {
   /// Where all of it has ended.
   virtual const FenceRef& fence() const = 0;
   /// Once the fence is reached and all inputs are settled: sets the failures of outputs that have one. The arguments
-  /// are those that it was issued with.
+  /// are those that it was issued with. Throws what kept the run from being queued to its end, which poisons every
+  /// output.
   virtual void settle(const RunArguments& arguments) = 0;
 };
 
@@ -53,6 +54,7 @@ class Program {
   virtual void run(const RunArguments& arguments) = 0;
   /// On a device with queues: gives the outputs their memory, queues the work and comes back. Null when the work is
   /// done, as run() does it. An output that is known to fail has no buffer; its failure comes when the run is settled.
+  /// What throws has queued nothing.
   virtual std::unique_ptr<IssuedRun> issue(const RunArguments& arguments) {
     run(arguments);
     return nullptr;

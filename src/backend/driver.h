@@ -21,8 +21,7 @@
 
 namespace lento {
 
-/// The code of one kernel on one device; programs share it. After a run that could not be queued to its end it may go
-/// while a device with queues still has launches of it: the driver keeps it for these.
+/// The code of one kernel on one device; programs share it. It lives until all launches of it have ended.
 class KernelBinary {
  public:
   virtual ~KernelBinary() = default;

@@ -1,6 +1,7 @@
 // DeviceQueues: what a device gives that works on its own, in memory of its own. Compiled programs are queued by its
 // driver; here are the copies between its memory and the host's, and the order between queues. Any thread may call all
-// of it.
+// of it. What throws has queued nothing; what is noexcept fails only with the device, which is lost then
+// (base/usable_devices.h).
 #pragma once
 
 #include "base/buffer.h"
@@ -18,10 +19,20 @@ inline constexpr std::size_t kQueues = 3;
 class DeviceQueues {
  public:
   virtual ~DeviceQueues() = default;
-  /// The point behind everything that the queue was given so far.
-  virtual FenceRef record(Queue queue) = 0;
-  /// What the queue is given from now on begins when the fence, one of this device, is reached. Comes back at once.
-  virtual void wait(Queue queue, const FenceRef& fence) = 0;
+  /// A fence that is recorded once, later. Whoever queues something makes one first, so that the end of what is queued
+  /// can be told for certain. Throws MemoryError, BackendError.
+  virtual FenceRef make_fence() = 0;
+  /// Puts the fence behind everything that the queue was given so far.
+  virtual void record(Queue queue, const FenceRef& fence) noexcept = 0;
+  /// What the queue is given from now on begins when the fence, one of this device that was recorded, is reached. Comes
+  /// back at once.
+  virtual void wait(Queue queue, const FenceRef& fence) noexcept = 0;
+  /// A fence behind everything that the queue was given so far. Throws as make_fence() does.
+  FenceRef record(Queue queue) {
+    FenceRef fence = make_fence();
+    record(queue, fence);
+    return fence;
+  }
 
   /// Queues a copy from the host's memory, which stays what it is until the copy has ended.
   virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <new>
+#include <string>
+#include <utility>
 
 namespace lento {
 
@@ -24,6 +27,24 @@ constexpr double kInlineMeasuredWhenWaiting = 20'000;
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
 const TimingId kRunTime = timing_id("run");
+
+struct Cause {
+  ErrorKind kind;
+  std::string message;
+};
+
+/// In a handler: what poisons the outputs of a run that threw.
+Cause cause_of_exception() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::memory, "out of memory while running a step"};
+  } catch (const std::exception& error) {
+    return {ErrorKind::backend, error.what()};
+  }
+}
 
 }  // namespace
 
@@ -44,12 +65,9 @@ FenceRef Run::start() noexcept {
     if (issued != nullptr) return issued->fence();
     plan->last_microseconds.store(std::chrono::duration<float, std::micro>(timed.so_far()).count(),
                                   std::memory_order_relaxed);
-  } catch (const Error& error) {
-    poison(*this, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    poison(*this, ErrorKind::memory, "out of memory while running a step");
-  } catch (const std::exception& error) {
-    poison(*this, ErrorKind::backend, error.what());
+  } catch (...) {
+    const Cause cause = cause_of_exception();
+    poison(*this, cause.kind, cause.message);
   }
   return {};
 }
@@ -57,8 +75,10 @@ FenceRef Run::start() noexcept {
 FenceRef Run::settle() noexcept {
   try {
     issued->settle({inputs, {}, scalars, outputs, *sources});
-  } catch (const std::bad_alloc&) {
-    for (const ValueRef& output : outputs) output->failure = Failure::make(ErrorKind::memory, "out of memory", {});
+  } catch (...) {
+    Cause cause = cause_of_exception();
+    const FailureRef failure = Failure::make(cause.kind, std::move(cause.message), {});
+    for (const ValueRef& output : outputs) output->failure = failure;
   }
   if (const FailureRef failure = why_unusable(device)) {
     for (const ValueRef& output : outputs) output->failure = failure;

@@ -97,8 +97,10 @@ struct Transfer final : Work {
     DeviceQueues* const onwards = queues_of(device);
     arrives = onwards == nullptr;
     if (!arrives) staging = onwards->host_memory(source.buffer->size());
+    FenceRef there = from->make_fence();
     from->download(arrives ? target->data() : staging->data(), source.buffer->data(), source.buffer->size());
-    return from->record(Queue::download);
+    from->record(Queue::download, there);
+    return there;
   }
 
   /// From the host's memory to the target.
@@ -110,9 +112,11 @@ struct Transfer final : Work {
       outputs[0]->buffer = std::move(target);
       return {};
     }
+    FenceRef there = queues->make_fence();
     queues->upload(target->data(), host.data(), host.size());
+    queues->record(Queue::upload, there);
     outputs[0]->buffer = std::move(target);
-    return queues->record(Queue::upload);
+    return there;
   }
 };
 
@@ -136,6 +140,20 @@ ValueRef transfer(const ValueRef& source, DeviceQueues* from, std::size_t bytes,
 
 struct Views {
   ForkMutex mutex{ForkOrder::values};
+};
+
+/// A copy for a read. It keeps the memory on both sides, since who waits for it may be interrupted.
+struct ReadCopy final : FenceListener {
+  ReadCopy(BufferRef on_device, BufferRef on_host) : source(std::move(on_device)), host(std::move(on_host)) {}
+  void reached() noexcept override {
+    const std::unique_ptr<ReadCopy> owned(this);
+    source.reset();  // whoever is woken may be the last to hold it
+    done->finish();
+  }
+
+  BufferRef source;
+  const BufferRef host;
+  const CompletionRef done = Completion::make();
 };
 
 }  // namespace
@@ -176,14 +194,13 @@ const void* host_view(Value& value) {
   const TimedSection timed(kDownloadTime);
   count(kDownloads);
   BufferRef host = queues->host_memory(value.buffer->size());
+  auto copy = std::make_unique<ReadCopy>(value.buffer, host);
+  const CompletionRef done = copy->done;
+  const FenceRef there = queues->make_fence();
   queues->download(host->data(), value.buffer->data(), value.buffer->size());
-  // Who waits may be interrupted; the memory stays until the copy has ended.
-  const CompletionRef copied = Completion::make();
-  queues->record(Queue::download)->then([copied, host, source = value.buffer]() mutable {
-    source.reset();  // whoever is woken may be the last to hold it
-    copied->finish();
-  });
-  copied->wait();
+  queues->record(Queue::download, there);
+  there->then(*copy.release());
+  done->wait();
   require_usable(device);
   const std::lock_guard lock(views.mutex);
   if (!value.on_host) value.on_host = std::move(host);

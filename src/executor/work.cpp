@@ -129,7 +129,7 @@ void Work::follow(FenceRef fence) {
     work_on(device).release_planned(*this);
     completion->issue(fence);
   }
-  fence->then([this] { rest_.completed(); });
+  fence->then(rest_);
   rest_.completed();
 }
 

@@ -52,9 +52,10 @@ struct Work : CompletionListener {
   friend bool start_here(Work& work) noexcept;
 
   /// Counts what has to be done before the work has ended.
-  struct Rest final : CompletionListener {
+  struct Rest final : CompletionListener, FenceListener {
     explicit Rest(Work& of) : work(of) {}
     void completed() override;
+    void reached() noexcept override { completed(); }
     Work& work;
     std::atomic<std::uint32_t> count{0};
   };

@@ -43,8 +43,10 @@ class Detour {
     count(kUploads);
   }
   /// Blocks until all of it has been copied.
-  void wait() {
-    if (copying_) queues_.record(*copying_)->wait();
+  void wait() noexcept {
+    if (!copying_) return;
+    queues_.record(*copying_, copied_);
+    copied_->wait();
     copying_.reset();
   }
 
@@ -52,12 +54,14 @@ class Detour {
   /// What is fetched is there, and the memory for what is put is used by nothing any more.
   void begin(Queue queue) {
     if (copying_) return;
+    copied_ = queues_.make_fence();
     queues_.record(Queue::compute)->wait();
     copying_ = queue;
   }
 
   DeviceQueues& queues_;
   std::optional<Queue> copying_;  // what has begun and may not have ended
+  FenceRef copied_;               // where it will have
 };
 
 /// Cuts steps out of a graph, with what leads from one to another without a step of its own: views of their values.

@@ -5,6 +5,7 @@
 #include "runtime/program_run.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,16 +16,30 @@ namespace {
 
 class QueuedRun final : public IssuedRun {
  public:
-  QueuedRun(const CompiledProgram& program, ProgramRun& run, FenceRef fence)
-      : graph_(program.graph()),
-        schedule_(program.schedule()),
-        known_(run.known_failures()),
-        late_(run.take_late()),
-        fence_(std::move(fence)) {}
+  QueuedRun(const CompiledProgram& program, FenceRef fence)
+      : graph_(program.graph()), schedule_(program.schedule()), fence_(std::move(fence)) {}
+
+  /// What is thrown here is kept, because what had been queued by then goes on, and uses what the run was issued with.
+  void queue(const CompiledProgram& program, const RunArguments& arguments) noexcept {
+    try {
+      ProgramRun run(program, arguments);
+      try {
+        run.run();
+        run.forget_donated();
+        known_ = run.known_failures();
+      } catch (...) {
+        broken_off_ = std::current_exception();
+      }
+      late_ = run.take_late();
+    } catch (...) {
+      broken_off_ = std::current_exception();
+    }
+  }
 
   const FenceRef& fence() const override { return fence_; }
 
   void settle(const RunArguments& arguments) override {
+    if (broken_off_) std::rethrow_exception(broken_off_);
     const std::span<const ValueRef> inputs = arguments.inputs, outputs = arguments.outputs;
     add_late_failures(arguments.sources);
     const bool all_well = known_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) {
@@ -77,35 +92,25 @@ class QueuedRun final : public IssuedRun {
   const Schedule& schedule_;
   std::vector<std::pair<std::uint32_t, FailureRef>> known_;
   std::vector<ProgramRun::Late> late_;
-  FenceRef fence_;
+  std::exception_ptr broken_off_;  // why it was not queued to its end
+  const FenceRef fence_;
 };
 
 }  // namespace
 
 std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueues& queues,
                                      const RunArguments& arguments) {
+  // Whoever waits for the end of what is queued needs these: they are there before anything is queued.
+  auto run = std::make_unique<QueuedRun>(program, queues.make_fence());
   for (const ValueRef& input : arguments.inputs) {
     // What has failed already has no memory that somebody writes, and perhaps no fence of this device.
     if (!input->settled() && input->buffer && input->producer->fence) {
       queues.wait(Queue::compute, input->producer->fence);
     }
   }
-  ProgramRun run(program, arguments);
-  try {
-    run.run();
-    run.forget_donated();
-    return std::make_unique<QueuedRun>(program, run, queues.record(Queue::compute));
-  } catch (...) {
-    // What is queued uses memory of the inputs, and may still tell of failures.
-    struct Kept {
-      std::vector<ValueRef> inputs;
-      std::vector<ProgramRun::Late> late;
-    };
-    const auto kept = std::make_shared<Kept>(
-        Kept{std::vector<ValueRef>(arguments.inputs.begin(), arguments.inputs.end()), run.take_late()});
-    queues.record(Queue::compute)->then([kept] {});
-    throw;
-  }
+  run->queue(program, arguments);
+  queues.record(Queue::compute, run->fence());
+  return run;
 }
 
 }  // namespace lento

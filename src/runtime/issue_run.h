@@ -9,7 +9,8 @@
 
 namespace lento {
 
-/// Queues everything behind the inputs. When something throws, what is queued already keeps the inputs until it ends.
+/// Queues everything behind the inputs. What throws has queued nothing. A run that could not be queued to its end is
+/// issued all the same, since the device may be at work for it: settling it throws.
 std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueues& queues,
                                      const RunArguments& arguments);
 

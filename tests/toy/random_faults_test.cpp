@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <utility>
@@ -172,8 +173,8 @@ TEST_P(ToyFaults, D5_LosingADeviceAtAnyMoment) {
 TEST_P(ToyFaults, E6_E7_AFailureAtAnyMoment) {
   run_programs(
       [](int seed) {
-        const toy::Fault faults[] = {toy::Fault::allocate, toy::Fault::compile, toy::Fault::launch};
-        return faults[seed / kParts % 3];
+        const toy::Fault faults[] = {toy::Fault::allocate, toy::Fault::compile, toy::Fault::launch, toy::Fault::fence};
+        return faults[seed / kParts % std::size(faults)];
       },
       [](const Error& error) {
         EXPECT_NE(std::string(error.what()).find("a test forbids"), std::string::npos) << error.what();

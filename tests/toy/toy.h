@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace lento::test {
@@ -20,8 +21,8 @@ namespace lento::test {
 class HeldQueue {
  public:
   HeldQueue(Device device, Queue queue) {
-    toy::hold(true);  // the fence is not reached before the function is there, which this thread would call then
-    backend_of(device.id()).queues(device.id())->record(queue)->then([goes_on = goes_on_] { goes_on->wait(false); });
+    toy::hold(true);  // the fence is not reached before its listener is there, which this thread would call then
+    backend_of(device.id()).queues(device.id())->record(queue)->then(*std::make_unique<Holding>(goes_on_).release());
     toy::hold(false);
   }
   ~HeldQueue() { let_go_on(); }
@@ -33,7 +34,17 @@ class HeldQueue {
   }
 
  private:
-  std::shared_ptr<std::atomic<bool>> goes_on_ = std::make_shared<std::atomic<bool>>(false);
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+  struct Holding final : FenceListener {
+    explicit Holding(Flag until) : goes_on(std::move(until)) {}
+    void reached() noexcept override {
+      const std::unique_ptr<Holding> owned(this);
+      goes_on->wait(false);
+    }
+    const Flag goes_on;
+  };
+
+  const Flag goes_on_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 class Toy : public ::testing::Test {

@@ -92,16 +92,23 @@ class ToyDevice final : public Driver, public DeviceQueues {
 
   // --- queues ---
 
-  FenceRef record(Queue queue) override { return queues_[static_cast<std::size_t>(queue)].record(); }
-  void wait(Queue queue, const FenceRef& fence) override { queues_[static_cast<std::size_t>(queue)].wait(fence); }
+  FenceRef make_fence() override {
+    if (fails_here(Fault::fence)) fail<BackendError>("a test forbids a fence");
+    return std::make_shared<ToyFence>();
+  }
+  using DeviceQueues::record;
+  void record(Queue queue, const FenceRef& fence) noexcept override {
+    of(queue).record(std::static_pointer_cast<ToyFence>(fence));
+  }
+  void wait(Queue queue, const FenceRef& fence) noexcept override { of(queue).wait(fence); }
   void upload(void* to, const void* from_host, std::size_t bytes) override {
     require_usable(id_);
     if (bytes == 0) return;  // from a null pointer, perhaps
-    queues_[1].push([this, to, from_host, bytes] { std::memcpy(memory_.own(to), from_host, bytes); });
+    of(Queue::upload).push([this, to, from_host, bytes] { std::memcpy(memory_.own(to), from_host, bytes); });
   }
   void download(void* to_host, const void* from, std::size_t bytes) override {
     require_usable(id_);
-    queues_[2].push([this, to_host, from, bytes] { std::memcpy(to_host, memory_.own(from), bytes); });
+    of(Queue::download).push([this, to_host, from, bytes] { std::memcpy(to_host, memory_.own(from), bytes); });
   }
   BufferRef host_memory(std::size_t bytes) override {
     void* const data = std::malloc(std::max<std::size_t>(bytes, 1));
@@ -112,7 +119,7 @@ class ToyDevice final : public Driver, public DeviceQueues {
   void compute(std::function<void()> work) {
     require_usable(id_);
     if (fails_here(Fault::launch)) fail<BackendError>("a test forbids a launch");
-    queues_[0].push(std::move(work));
+    of(Queue::compute).push(std::move(work));
   }
   std::byte* own(const void* address) const { return memory_.own(address); }
 
@@ -121,9 +128,13 @@ class ToyDevice final : public Driver, public DeviceQueues {
   void release(void* data, std::size_t size) {
     memory_account(id_).credit(size);
     if (!is_usable(id_)) return;
-    queues_[0].push([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
-    memory_.free(data, size, record(Queue::compute));
+    of(Queue::compute).push([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
+    auto freed = std::make_shared<ToyFence>();
+    of(Queue::compute).record(freed);
+    memory_.free(data, size, std::move(freed));
   }
+
+  WorkQueue& of(Queue queue) { return queues_[static_cast<std::size_t>(queue)]; }
 
   const std::uint8_t id_;
   Memory memory_;

@@ -45,56 +45,58 @@ void lose_and_wake(std::uint8_t device) {
   gate.notify_all();
 }
 
-bool ToyFence::done() const {
+bool ToyFence::done() const noexcept {
   const std::lock_guard lock(mutex_);
   return done_;
 }
 
-void ToyFence::wait() const {
+void ToyFence::wait() const noexcept {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return done_; });
 }
 
-void ToyFence::then(std::function<void()> function) {
+void ToyFence::then(FenceListener& listener) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (!told_) {
-      functions_.push_back(std::move(function));
+      listener.next = nullptr;
+      (first_ == nullptr ? first_ : last_->next) = &listener;
+      last_ = &listener;
       return;
     }
   }
-  function();
+  listener.reached();
 }
 
 void ToyFence::reach() {
   std::unique_lock lock(mutex_);
   done_ = true;
   changed_.notify_all();
-  while (!functions_.empty()) {
-    const std::vector<std::function<void()>> functions = std::exchange(functions_, {});
+  while (first_ != nullptr) {
+    FenceListener* next = std::exchange(first_, nullptr);
     lock.unlock();
-    for (const std::function<void()>& function : functions) function();
+    while (next != nullptr) std::exchange(next, next->next)->reached();
     lock.lock();
   }
   told_ = true;
 }
 
-void WorkQueue::push(std::function<void()> work, bool always) {
+void WorkQueue::push(Item item) {
   const std::lock_guard lock(mutex_);
-  work_.push_back({std::move(work), always});
+  work_.push_back(std::move(item));
   if (!std::exchange(started_, true)) std::thread([this] { this->work(); }).detach();
   arrived_.notify_one();
 }
 
-std::shared_ptr<ToyFence> WorkQueue::record() {
-  auto fence = std::make_shared<ToyFence>(*this);
-  push([fence] { fence->reach(); }, true);
-  return fence;
+void WorkQueue::push(std::function<void()> work) { push(Item{std::move(work), false}); }
+
+void WorkQueue::record(std::shared_ptr<ToyFence> fence) {
+  fence->queue = this;
+  push(Item{[fence = std::move(fence)] { fence->reach(); }, true});
 }
 
 void WorkQueue::wait(const FenceRef& fence) {
-  const auto& own = dynamic_cast<const ToyFence&>(*fence);
-  if (&own.queue == this || fence->done()) return;
+  if (static_cast<const ToyFence&>(*fence).queue == this || fence->done()) return;
   push([fence] { fence->wait(); });
 }
 

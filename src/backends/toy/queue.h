@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 namespace lento::toy {
 
@@ -22,39 +21,39 @@ void lose_and_wake(std::uint8_t device);
 
 class ToyFence final : public Fence {
  public:
-  explicit ToyFence(const WorkQueue& of) : queue(of) {}
-  bool done() const override;
-  void wait() const override;
-  void then(std::function<void()> function) override;
+  bool done() const noexcept override;
+  void wait() const noexcept override;
+  void then(FenceListener& listener) noexcept override;
   /// On the queue's thread.
   void reach();
 
-  const WorkQueue& queue;
+  const WorkQueue* queue = nullptr;  // once it is recorded
 
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool done_ = false;
-  bool told_ = false;  // functions that came before have been called
-  std::vector<std::function<void()>> functions_;
+  bool told_ = false;  // listeners that came before have been called
+  FenceListener* first_ = nullptr;
+  FenceListener* last_ = nullptr;
 };
 
 /// Lives as long as the process.
 class WorkQueue {
  public:
   WorkQueue(std::uint8_t device, std::uint64_t number) : device_(device), number_(number) {}
-  /// `always`: also when the device is lost.
-  void push(std::function<void()> work, bool always = false);
-  std::shared_ptr<ToyFence> record();
+  void push(std::function<void()> work);
+  void record(std::shared_ptr<ToyFence> fence);
   /// What is pushed from now on waits for the fence.
   void wait(const FenceRef& fence);
 
  private:
   struct Item {
     std::function<void()> work;
-    bool always;
+    bool always;  // also when the device is lost
   };
 
+  void push(Item item);
   void work();
 
   const std::uint8_t device_;

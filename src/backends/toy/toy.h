@@ -23,7 +23,7 @@ void set_delays(std::uint64_t seed);
 void hold(bool held);
 
 /// What can be made to fail. A loss comes before some work of a queue of the device.
-enum class Fault : std::uint8_t { none, allocate, compile, launch, loss };
+enum class Fault : std::uint8_t { none, allocate, compile, fence, launch, loss };
 /// The `after`-th event of this kind from now on (0 is the next one) fails, once.
 void fail_at(Fault fault, int after = 0);
 
