@@ -1,9 +1,10 @@
-// arg_max and arg_min: lanes of elements with their positions. Which element is found does not depend on the order of
-// comparing, since of equal ones the first is wanted; so there is no tree of blocks, and columns need one lane only.
-#include "backends/cpu/code/kernel_generator.h"
+#include "backends/cpu/code/search_loops.h"
+
 #include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
+
+#include <vector>
 
 namespace lento::cpu {
 
@@ -11,85 +12,82 @@ using llvm::Value;
 
 /// A lane starts with the position of its first element, and with an element that no other is worse than: if nothing
 /// beats it, all are equal and the first one is right. Lanes without elements lose to lane 0, which has one.
-void KernelGenerator::start_search(const Accumulator& a) {
-  Value* worst = emitter_.identity(kernel_.body[a.at].op, a.dtype);
-  each_search_lane(a, [&](Value* lane, const SearchLane& at) {
+void SearchLoops::start(const Accumulator& a) {
+  Value* worst = emitter_.identity(op(a), a.dtype);
+  each_lane(a, [&](Value* lane, const Lane& at) {
     emitter_.store(a.dtype, worst, at.best, nullptr);
-    emitter_.store(DType::int64, search_position(reduced_begin_, lane, nullptr), at.position, nullptr);
+    emitter_.store(DType::int64, positions(body_.frame.reduced_begin, lane, nullptr), at.position, nullptr);
   });
 }
 
-void KernelGenerator::start_block_search(const Accumulator& a) {
-  Value* worst = emitter_.identity(kernel_.body[a.at].op, a.dtype);
-  each_search_lane(a, [&](Value*, const SearchLane& at) {
+void SearchLoops::start_block(const Accumulator& a) {
+  Value* worst = emitter_.identity(op(a), a.dtype);
+  each_lane(a, [&](Value*, const Lane& at) {
     emitter_.store(a.dtype, worst, at.element, nullptr);
     emitter_.store(DType::int32, emitter_.number(DType::int32, 0), at.step, nullptr);
   });
 }
 
 /// In a block 32 bits tell the step, half of what a position takes.
-void KernelGenerator::search(const Accumulator& a, const Point& point, Value* block) {
-  const bool by_rows = kernel_.form == LoopForm::row;
-  Value* lane = by_rows ? b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)) : b_.getInt64(0);
-  const SearchLane at = search_lane(a, lane);
-  Value* step = by_rows ? b_.CreateUDiv(b_.CreateSub(point.index, block), b_.getInt64(kReductionLanes))
-                        : b_.CreateSub(point.reduced, block);
+void SearchLoops::compare(const Accumulator& a, const Point& point, Value* block) {
+  Value* lane = by_rows() ? b_.CreateAnd(point.index, b_.getInt64(kReductionLanes - 1)) : b_.getInt64(0);
+  const Lane at = lane_of(a, lane);
+  Value* step = by_rows() ? b_.CreateUDiv(b_.CreateSub(point.index, block), b_.getInt64(kReductionLanes))
+                          : b_.CreateSub(point.reduced, block);
   Value* here = emitter_.splat(b_.CreateTrunc(step, b_.getInt32Ty()));
-  Value* element = element_to_combine(a);
+  Value* element = element_to_combine(body_, a);
   Value* best = emitter_.load(a.dtype, at.element, nullptr);
   Value* found = emitter_.load(DType::int32, at.step, nullptr);
-  Value* better = emitter_.beats(kernel_.body[a.at].op, a.dtype, element, best);
-  if (point.mask != nullptr && by_rows) better = b_.CreateAnd(better, point.mask);
+  Value* better = emitter_.beats(op(a), a.dtype, element, best);
+  if (point.mask != nullptr && by_rows()) better = b_.CreateAnd(better, point.mask);
   emitter_.store(a.dtype, emitter_.select(a.dtype, better, element, best), at.element, nullptr);
   emitter_.store(DType::int32, b_.CreateSelect(better, here, found), at.step, nullptr);
 }
 
-void KernelGenerator::finish_block_search(const Accumulator& a, Value* block) {
-  each_search_lane(a, [&](Value* lane, const SearchLane& at) {
+void SearchLoops::finish_block(const Accumulator& a, Value* block) {
+  each_lane(a, [&](Value* lane, const Lane& at) {
     Value* element = emitter_.load(a.dtype, at.element, nullptr);
     Value* best = emitter_.load(a.dtype, at.best, nullptr);
-    Value* better = emitter_.beats(kernel_.body[a.at].op, a.dtype, element, best);
-    Value* here = search_position(block, lane, emitter_.load(DType::int32, at.step, nullptr));
+    Value* better = emitter_.beats(op(a), a.dtype, element, best);
+    Value* here = positions(block, lane, emitter_.load(DType::int32, at.step, nullptr));
     Value* position = emitter_.load(DType::int64, at.position, nullptr);
     emitter_.store(a.dtype, emitter_.select(a.dtype, better, element, best), at.best, nullptr);
     emitter_.store(DType::int64, b_.CreateSelect(better, here, position), at.position, nullptr);
   });
 }
 
-/// Positions of the elements that a vector of lanes, or of columns, has in a step of a block.
-Value* KernelGenerator::search_position(Value* block, Value* lane, Value* step) {
-  const bool by_rows = kernel_.form == LoopForm::row;
-  Value* first = by_rows ? emitter_.positions(b_.CreateAdd(block, lane)) : emitter_.splat(block);
+Value* SearchLoops::positions(Value* block, Value* lane, Value* step) {
+  Value* first = by_rows() ? emitter_.positions(b_.CreateAdd(block, lane)) : emitter_.splat(block);
   if (step == nullptr) return first;
   step = b_.CreateZExt(step, first->getType());
-  return b_.CreateAdd(first, by_rows ? b_.CreateMul(step, emitter_.splat(b_.getInt64(kReductionLanes))) : step);
+  return b_.CreateAdd(first, by_rows() ? b_.CreateMul(step, emitter_.splat(b_.getInt64(kReductionLanes))) : step);
 }
 
-KernelGenerator::SearchLane KernelGenerator::search_lane(const Accumulator& a, Value* lane) {
+SearchLoops::Lane SearchLoops::lane_of(const Accumulator& a, Value* lane) {
   Value* bytes = b_.CreateMul(lane, b_.getInt64(size_of(a.dtype)));
-  return {b_.CreatePtrAdd(a.lanes, bytes), b_.CreateGEP(b_.getInt32Ty(), a.steps, lane), b_.CreatePtrAdd(a.best, bytes),
-          b_.CreateGEP(b_.getInt64Ty(), a.positions, lane)};
+  return {b_.CreatePtrAdd(a.lanes, bytes), b_.CreateGEP(b_.getInt32Ty(), a.search->steps, lane),
+          b_.CreatePtrAdd(a.search->best, bytes), b_.CreateGEP(b_.getInt64Ty(), a.search->positions, lane)};
 }
 
-void KernelGenerator::each_search_lane(const Accumulator& a,
-                                       const std::function<void(Value*, const SearchLane&)>& body) {
-  const std::int64_t count = kernel_.form == LoopForm::row ? kReductionLanes : 1;
+void SearchLoops::each_lane(const Accumulator& a, const std::function<void(Value*, const Lane&)>& write) {
+  const std::int64_t count = by_rows() ? kReductionLanes : 1;
   for (std::int64_t lane = 0; lane < count; lane += emitter_.lanes()) {
-    body(b_.getInt64(static_cast<std::uint64_t>(lane)), search_lane(a, b_.getInt64(static_cast<std::uint64_t>(lane))));
+    write(b_.getInt64(static_cast<std::uint64_t>(lane)), lane_of(a, b_.getInt64(static_cast<std::uint64_t>(lane))));
   }
 }
 
-void KernelGenerator::finish_search(const Accumulator& a) {
-  if (kernel_.form == LoopForm::column) {
-    emitter_.store(a.dtype, emitter_.load(a.dtype, a.best, nullptr), a.result, nullptr);
-    emitter_.store(DType::int64, emitter_.load(DType::int64, a.positions, nullptr), a.position, nullptr);
+void SearchLoops::finish(const Accumulator& a) {
+  if (!by_rows()) {
+    emitter_.store(a.dtype, emitter_.load(a.dtype, a.search->best, nullptr), a.result, nullptr);
+    emitter_.store(DType::int64, emitter_.load(DType::int64, a.search->positions, nullptr), a.search->position,
+                   nullptr);
     return;
   }
   struct Best {
     Value* element;
     Value* position;
   };
-  const Op op = kernel_.body[a.at].op;
+  const Op op = this->op(a);
   const auto better = [&](const Best& x, const Best& y) {
     Value* equal = b_.CreateNot(emitter_.beats(op, a.dtype, x.element, y.element));
     Value* earlier = b_.CreateAnd(equal, b_.CreateICmpSLT(y.position, x.position));
@@ -99,7 +97,7 @@ void KernelGenerator::finish_search(const Accumulator& a) {
   };
   std::vector<Best> all;
   for (unsigned lane = 0; lane < kReductionLanes; lane += emitter_.lanes()) {
-    const SearchLane at = search_lane(a, b_.getInt64(lane));
+    const Lane at = lane_of(a, b_.getInt64(lane));
     all.push_back({emitter_.load(a.dtype, at.best, nullptr), emitter_.load(DType::int64, at.position, nullptr)});
   }
   for (std::size_t half = all.size() / 2; half > 0; half /= 2) {
@@ -111,7 +109,7 @@ void KernelGenerator::finish_search(const Accumulator& a) {
                          emitter_.shift_down(DType::int64, best.position, half)});
   }
   emitter_.store_one(a.dtype, best.element, a.result);
-  emitter_.store_one(DType::int64, best.position, a.position);
+  emitter_.store_one(DType::int64, best.position, a.search->position);
 }
 
 }  // namespace lento::cpu
