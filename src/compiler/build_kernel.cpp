@@ -242,8 +242,8 @@ class KernelBuilder {
     return fits_levels() && positions_stand_still();
   }
 
-  /// Along a reduced dimension of length 1 nothing moves, and then what is stored for each element looks like a row
-  /// value and the other way round; and a reduction must read something that moves.
+  /// A reduction must read something that moves along the reduced dimension, which what is broadcast along it does not;
+  /// and what is stored for each element must be a value of each.
   bool fits_levels() const {
     if (kernel_.form == LoopForm::map) return true;
     const std::vector<std::uint8_t> rows = row_values(kernel_);

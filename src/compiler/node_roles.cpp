@@ -196,6 +196,9 @@ class RoleFinder {
     const std::optional<ReducedAxes> axes = neighbouring(reduction_attrs(record).axes, meta.shape.size());
     if (!axes || element_count(meta.shape) == 0 || options_.falls_back(record.op)) return false;
     if (!target_.reduces(record.op, meta.dtype)) return false;
+    // A kernel has no dimension for axes that hold one element.
+    const auto reduced = meta.shape.span().subspan(axes->first, axes->count);
+    if (std::ranges::all_of(reduced, [](std::int64_t size) { return size == 1; })) return false;
     if (apart_.reductions[node] != 0) {
       require_stored(operand);
       result_.apart[node] = 1;

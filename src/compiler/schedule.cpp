@@ -1,7 +1,7 @@
 #include "compiler/schedule.h"
 
-#include "compiler/build_kernel.h"
 #include "compiler/chains.h"
+#include "compiler/fuse_into_kernels.h"
 #include "compiler/place_values.h"
 #include "ir/op.h"
 
@@ -14,97 +14,64 @@ namespace lento {
 
 namespace {
 
-/// Lets calls copy the picked rows that a group reads; false when it reads none.
-bool copy_picked(const Graph& graph, const Fusion& fusion, const Group& group, std::vector<std::uint8_t>& alone) {
-  bool any = false;
-  const auto copy = [&](OperandRef operand) {
-    if (operand.kind() != OperandRef::Kind::record || !fusion.views[operand.index()]) return;
-    if (!fusion.views[operand.index()]->picked) return;
-    alone[operand.index()] = 1;
-    any = true;
-  };
-  for (const std::uint32_t node : group.nodes) {
-    copy(OperandRef::record(node));
-    for (const OperandRef operand : graph.operands(graph.nodes[node])) copy(operand);
+/// The number of a kernel among those of the schedule, which has each once.
+class KernelNumbers {
+ public:
+  explicit KernelNumbers(std::vector<Kernel>& kernels) : kernels_(kernels) {}
+
+  std::uint32_t of(Kernel&& kernel) {
+    const std::uint64_t key = hash(kernel);
+    const auto [first, last] = known_.equal_range(key);
+    const auto same = std::find_if(first, last, [&](const auto& entry) { return kernels_[entry.second] == kernel; });
+    if (same != last) return same->second;
+    const auto number = static_cast<std::uint32_t>(kernels_.size());
+    known_.emplace(key, number);
+    kernels_.push_back(std::move(kernel));
+    return number;
   }
-  return any;
+
+ private:
+  std::vector<Kernel>& kernels_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known_;  // by hash
+};
+
+CallStep call_step(const Graph& graph, const Target& target, const Fusion& fusion, const Record& record) {
+  CallStep call;
+  if (!target.takes_views(record.op)) return call;
+  for (const OperandRef operand : graph.operands(record)) {
+    if (operand.kind() == OperandRef::Kind::scalar) {
+      call.views.push_back({operand, {}, {}, {}});
+      continue;
+    }
+    const bool is_view = operand.kind() == OperandRef::Kind::record &&
+                         fusion.roles[operand.index()] == NodeRole::view && fusion.stored[operand.index()] == 0;
+    call.views.push_back(is_view ? *fusion.views[operand.index()] : whole(operand, graph.meta_of(operand).shape));
+    call.views.back().base = fusion.home(call.views.back().base);
+  }
+  return call;
 }
 
-/// Lets the reductions of a group read their operands from memory, contiguous; false when they do so already.
-bool set_reductions_apart(const Graph& graph, const Group& group, std::vector<std::uint8_t>& apart) {
-  bool any = false;
-  for (const std::uint32_t node : group.nodes) {
-    if (info(graph.nodes[node].op).family != Family::reduction || apart[node] != 0) continue;
-    apart[node] = 1;
-    any = true;
-  }
-  return any;
-}
-
-/// Fuses until every group has a kernel. A group without one is fused again under the first of these conditions that is
-/// new to it: the rows that it picks are copied by calls; its reductions read their operands where they are stored; its
-/// reductions, or all its nodes if it has none, are calls.
+/// The steps: first all kernels, then all calls.
 void make_steps(const Graph& graph, const Target& target, const CompileOptions& options, Schedule& schedule) {
-  SetApart apart(graph);
-  std::vector<Kernel>& kernels = schedule.kernels;
-  while (true) {
-    Fusion fusion = fuse(graph, target, options, apart);
-    kernels.clear();
-    std::unordered_multimap<std::uint64_t, std::uint32_t> known;
-    std::vector<Step> steps;
-    bool all = true;
-    for (const Group& group : fusion.groups) {
-      if (group.nodes.empty()) continue;
-      std::optional<BuiltKernel> built = build_kernel(graph, target, fusion, group);
-      if (!built) {
-        all = false;
-        if (copy_picked(graph, fusion, group, apart.calls)) continue;
-        if (set_reductions_apart(graph, group, apart.reductions)) continue;
-        for (const std::uint32_t node : group.nodes) {
-          if (group.reduced.count == 0 || info(graph.nodes[node].op).family == Family::reduction) apart.calls[node] = 1;
-        }
-        continue;
-      }
-      const std::uint64_t key = hash(built->kernel);
-      const auto [first, last] = known.equal_range(key);
-      const auto same =
-          std::find_if(first, last, [&](const auto& entry) { return kernels[entry.second] == built->kernel; });
-      if (same != last) {
-        built->step.kernel = same->second;
-      } else {
-        built->step.kernel = static_cast<std::uint32_t>(kernels.size());
-        known.emplace(key, built->step.kernel);
-        kernels.push_back(std::move(built->kernel));
-      }
-      const double cost = static_cast<double>(element_count(group.shape)) *
-                          static_cast<double>(kernels[built->step.kernel].body.size());
-      steps.push_back({std::move(built->step), group.nodes, cost});
-    }
-    if (!all) continue;
-    for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
-      if (fusion.roles[node] != NodeRole::call) continue;
-      CallStep call;
-      if (target.takes_views(graph.nodes[node].op)) {
-        for (const OperandRef operand : graph.operands(graph.nodes[node])) {
-          if (operand.kind() == OperandRef::Kind::scalar) {
-            call.views.push_back({operand, {}, {}, {}});
-            continue;
-          }
-          const bool is_view = operand.kind() == OperandRef::Kind::record &&
-                               fusion.roles[operand.index()] == NodeRole::view && fusion.stored[operand.index()] == 0;
-          call.views.push_back(is_view ? *fusion.views[operand.index()] : whole(operand, graph.meta_of(operand).shape));
-          call.views.back().base = fusion.home(call.views.back().base);
-        }
-      }
-      std::vector<std::uint32_t> nodes(graph.result_count(node));
-      std::iota(nodes.begin(), nodes.end(), node);
-      const double cost = static_cast<double>(element_count(shape_of(graph.nodes[node].shape))) * 10;
-      steps.push_back({std::move(call), std::move(nodes), cost});
-    }
-    schedule.steps = std::move(steps);
-    schedule.same_as = std::move(fusion.same_as);
-    return;
+  auto [fusion, kernels] = fuse_into_kernels(graph, target, options);
+  KernelNumbers numbers(schedule.kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!kernels[i]) continue;
+    auto& [kernel, step] = *kernels[i];
+    const Group& group = fusion.groups[i];
+    const double cost = static_cast<double>(element_count(group.shape)) * static_cast<double>(kernel.body.size());
+    step.kernel = numbers.of(std::move(kernel));
+    schedule.steps.push_back({std::move(step), group.nodes, cost});
   }
+  for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
+    if (fusion.roles[node] != NodeRole::call) continue;
+    const Record& record = graph.nodes[node];
+    std::vector<std::uint32_t> nodes(graph.result_count(node));
+    std::iota(nodes.begin(), nodes.end(), node);
+    const double cost = static_cast<double>(element_count(shape_of(record.shape))) * 10;
+    schedule.steps.push_back({call_step(graph, target, fusion, record), std::move(nodes), cost});
+  }
+  schedule.same_as = std::move(fusion.same_as);
 }
 
 /// An order in which every step comes after those it reads from, and otherwise as the trace had it: what was recorded

@@ -129,6 +129,33 @@ TEST(Schedules, AReductionOfATransposedTensorReadsACopy) {
   EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
 }
 
+TEST(Schedules, AReductionOverOneElementIsNoKernel) {
+  // What it reads does not move along such an axis; its neighbours keep their kernels.
+  const Scheduled it(R"(graph(%in0: float32(8, 1)) {
+  %0 = exp(%in0) : float32(8, 1)
+  %1 = reduce_max(%0, axes=[1], keepdims=true) : float32(8, 1)
+  %2 = add(%1, %0) : float32(8, 1)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 3U) << to_string(it.schedule, it.graph);
+  EXPECT_TRUE(it.schedule.steps[0].is_kernel());
+  EXPECT_TRUE(it.schedule.steps[1].is_call());
+  EXPECT_TRUE(it.schedule.steps[2].is_kernel());
+}
+
+TEST(Schedules, ARowThatIsBroadcastIsReducedFromACopy) {
+  // Only the kernel shows that nothing moves along the reduced axis.
+  const Scheduled it(R"(graph(%in0: float32(8, 1)) {
+  %0 = broadcast_to(%in0, shape=[8, 6]) : float32(8, 6)
+  %1 = exp(%0) : float32(8, 6)
+  %2 = reduce_sum(%1, axes=[1], keepdims=true) : float32(8, 1)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_TRUE(it.schedule.steps[0].is_kernel() && it.schedule.steps[1].is_kernel());
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(1)});
+}
+
 TEST(Schedules, AnElementwiseStepWritesWhereItsDyingOperandLies) {
   const Scheduled it(R"(graph(%in0: float32(8, 8)) {
   %0 = exp(%in0) : float32(8, 8)
