@@ -64,7 +64,7 @@ void forbid_in_child(std::uint8_t device) {
                                      {});
   Reasons& reasons = Reasons::get();
   const std::lock_guard lock(reasons.mutex);
-  reasons.in_child[device] = std::move(failure);
+  if (!reasons.in_child[device]) reasons.in_child[device] = std::move(failure);
 }
 
 void replace_lost_device(std::uint8_t device) {

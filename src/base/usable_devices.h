@@ -29,7 +29,8 @@ inline void require_usable(std::uint8_t device) {
 
 /// The device stopped working for good. See driver.h for what holds from then on. Any thread, any number of times.
 void lose_device(std::uint8_t device, std::string_view why);
-/// The device is about to be used for the first time, and the child of a fork could not use it.
+/// The device is about to be used for the first time, and the child of a fork could not use it. Any number of times;
+/// FirstUse of backend/first_use.h does it.
 void forbid_in_child(std::uint8_t device);
 /// For devices of tests, once nothing of the lost one is left.
 void replace_lost_device(std::uint8_t device);

@@ -1,6 +1,7 @@
 // The driver and the queues of toy devices.
 #include "backend/backend.h"
 #include "backend/driver.h"
+#include "backend/first_use.h"
 #include "backend/queues.h"
 #include "backends/reference/dispatch.h"
 #include "backends/reference/interpret_kernel.h"
@@ -17,7 +18,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +26,7 @@ namespace lento::toy {
 namespace {
 
 std::atomic<Support> supported{Support::all};
+std::atomic<void (*)()> first_use_hook{nullptr};
 
 bool is_known(Op op, DType, DType) {
   constexpr std::string_view kFew[] = {"add",  "subtract", "multiply", "divide", "negative",
@@ -256,13 +257,11 @@ class ToyBackend final : public Backend {
  private:
   /// Made at its first use, and kept as long as the process: its threads and fences are.
   static ToyDevice& of(std::uint8_t device) {
-    static std::array<std::once_flag, kMaxDevices> once;
-    static std::array<ToyDevice*, kMaxDevices> made{};
-    std::call_once(once[device], [device] {
-      forbid_in_child(device);
-      made[device] = std::make_unique<ToyDevice>(device).release();
+    static constinit std::array<FirstUse<ToyDevice>, kMaxDevices> devices;
+    return devices[device].get(device, [device] {
+      if (const auto interrupted = first_use_hook.load()) interrupted();
+      return std::make_unique<ToyDevice>(device);
     });
-    return *made[device];
   }
 };
 
@@ -275,6 +274,7 @@ void register_toy() {
 }
 
 void set_support(Support support) { supported = support; }
+void at_first_use(void (*function)()) { first_use_hook = function; }
 
 void lose(int device) { lose_and_wake(id_of(device)); }
 

@@ -16,10 +16,14 @@ enum class Support : std::uint8_t {
 };
 void set_support(Support support);
 
+/// Called in the middle of the first use of a device.
+void at_first_use(void (*function)());
+
 /// From now on queues pause at random, by this seed, before some of their work. 0: they do not.
 void set_delays(std::uint64_t seed);
 
-/// Holds back everything that the queues of both devices have not begun, until they are let go on.
+/// Holds back everything that the queues of both devices have not begun, until they are let go on. For whoever waits,
+/// they hang.
 void hold(bool held);
 
 /// What can be made to fail. A loss comes before some work of a queue of the device.
