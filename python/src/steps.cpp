@@ -113,7 +113,13 @@ void wait_for_closures() {
 /// does not want to wait (Ctrl-C), nobody does.
 void finish_closures() {
   try {
-    wait_for_closures();
+    bool ended = false;
+    {
+      const WithoutGil without_gil;
+      ended = lento::finish_closures();
+    }
+    // A closure that hangs never comes out of Python again.
+    if (!ended) return close_python_to_workers();
   } catch (...) {
     close_python_to_workers();
     abandon_closures();

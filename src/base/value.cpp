@@ -3,6 +3,7 @@
 #include "base/called.h"
 #include "base/fork.h"
 #include "base/interrupt.h"
+#include "base/progress.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,7 @@ void Completion::destroy(Completion* completion) { std::unique_ptr<Completion>{c
 
 void Completion::wait() const {
   if (done()) return;
+  const HostWaits waits;
   const Blocking blocking;
   WaitBucket& bucket = bucket_of(this);
   std::unique_lock lock(bucket.mutex);

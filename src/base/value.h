@@ -64,6 +64,8 @@ class Completion {
   bool add_listener(CompletionListener* listener, Stage stage);
   /// Tells listeners that the values' buffers are there. `fence` is where the device will have computed them.
   void issue(FenceRef fence);
+  /// In the child of a fork, where nobody waits and no listener is left that could do anything: it has ended.
+  void abandon_in_child() { stage_.store(Stage::done, std::memory_order_release); }
   /// Wakes waiters and tells listeners. Everything the run wrote happens before what they do.
   void finish();
 

@@ -6,6 +6,7 @@
 #include "base/fork.h"
 #include "base/interrupt.h"
 #include "base/process_end.h"
+#include "base/progress.h"
 #include "base/source.h"
 #include "base/timings.h"
 #include "executor/workers.h"
@@ -115,16 +116,21 @@ class AsyncQueue {
     wait_interruptibly(changed_, lock, [this] { return queue_.empty() && !busy_; });
   }
 
-  /// For the end of the process. A closure that ends it cannot be waited for: what is queued behind it is dropped.
-  void finish() {
+  /// For the end of the process. A closure that ends it cannot be waited for, nor one that reads from a device that
+  /// hangs: what is queued behind it is dropped. False when it does hang. A front end may break this off.
+  bool finish(Patience& patience) {
     std::deque<PendingClosure> dropped;
     std::unique_lock lock(mutex_);
-    if (on_worker()) {
-      count(kDropped, queue_.size());
-      dropped.swap(queue_);
-    } else {
-      changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+    bool lasts = true;
+    while (!on_worker() && (!queue_.empty() || busy_) && lasts) {
+      lock.unlock();
+      check_interrupt();
+      lasts = patience.wait();
+      lock.lock();
     }
+    count(kDropped, queue_.size());
+    dropped.swap(queue_);
+    return lasts;
   }
 
   /// See closure_is_failing(). On the worker.
@@ -160,6 +166,7 @@ class AsyncQueue {
     // What is published is the last reference that this thread has: whoever takes it may let it go.
     std::exception_ptr failure;
     try {
+      const HostComputes computes;
       call(closure);
     } catch (...) {
       failure = std::current_exception();
@@ -248,7 +255,7 @@ void arrange_end() {
 void end_closures() noexcept {
   if (abandoned.load()) return;
   try {
-    for (DeviceClosures& closures : all_closures()) closures.async.finish();
+    if (!finish_closures()) return;
     for (const std::exception_ptr& failure : take_closure_failures()) {
       std::fprintf(stderr, "lento: an asynchronous step closure failed after the last step: %s\n",
                    text_of(failure).c_str());
@@ -366,6 +373,17 @@ std::vector<std::exception_ptr> take_closure_failures() {
     if (std::exception_ptr failure = closures.async.take_failure()) failures.push_back(std::move(failure));
   }
   return failures;
+}
+
+bool finish_closures() {
+  Patience patience;
+  bool ended = true;
+  for (DeviceClosures& closures : all_closures()) ended &= closures.async.finish(patience);
+  if (!ended) {
+    tell_of_end_without_devices();
+    abandon_closures();
+  }
+  return ended;
 }
 
 void closure_is_failing() {

@@ -35,6 +35,10 @@ void closure_is_failing();
 /// since there is no next one to hand over a closure.
 std::vector<std::exception_ptr> take_closure_failures();
 
+/// For the end of the process, after which nobody adds any: lets the asynchronous closures run. When one of them reads
+/// from a device that hangs, this says so, abandons them and returns false.
+bool finish_closures();
+
 /// The end of the process does not wait for asynchronous closures. For a front end that has waited as long as it wants,
 /// and whose closures may never return.
 void abandon_closures();

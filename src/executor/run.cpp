@@ -113,7 +113,11 @@ CompletionRef Launch::start(std::unique_ptr<Run> run, AfterLaunch next) noexcept
   CompletionRef completion = run->completion;
   if (const Where where = where_to_run(*run, next); where != Where::worker) {
     count(kInline);
-    if (where == Where::here_without_locks) blocking_.emplace();
+    std::optional<HostComputes> computes;
+    if (where == Where::here_without_locks) {
+      blocking_.emplace();
+      computes.emplace();
+    }
     Run* const started = run.release();
     if (start_here(*started)) done_.reset(started);
     return completion;

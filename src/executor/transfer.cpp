@@ -42,6 +42,7 @@ struct Transfer final : Work {
   bool arrives = false;  // what is under way is the last part
 
   bool counts() const override { return false; }
+  std::uint8_t runs_on() const override { return from == nullptr ? device : source_device; }
   /// A copy that waited in its queue for what makes the source would hold up reads of values that are there (clause
   /// D3).
   Stage starts_after() const override { return Stage::done; }

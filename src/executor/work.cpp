@@ -4,6 +4,7 @@
 #include "base/counters.h"
 #include "base/devices.h"
 #include "base/fork.h"
+#include "base/format.h"
 #include "base/source.h"
 #include "base/timings.h"
 #include "base/usable_devices.h"
@@ -12,10 +13,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 #include <deque>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -114,7 +118,10 @@ void Work::completed() {
 }
 
 void Work::begin() {
+  std::optional<HostComputes> computes;
+  if (backend_of(device).queues(device) == nullptr) computes.emplace();
   if (FenceRef fence = start()) {
+    computes.reset();
     follow(std::move(fence));
   } else {
     end();
@@ -164,6 +171,7 @@ void Work::end() {
   all.release_planned(*this);
   completion->finish();
   all.remove(*this);
+  note_progress();
 }
 
 void start_when_ready(std::unique_ptr<Work> work) noexcept {
@@ -209,7 +217,7 @@ void let_work_end(std::uint8_t device) {
   for (const CompletionRef& completion : pending) completion->wait();
 }
 
-void let_devices_end() {
+bool let_devices_end(Patience& patience) {
   for (const Device device : devices()) {
     DeviceWork& all = work_on(device.id());
     while (true) {
@@ -217,9 +225,42 @@ void let_devices_end() {
         const std::lock_guard lock(all.mutex);
         if (all.first == nullptr) break;
       }
-      std::this_thread::yield();
+      if (!patience.wait()) return false;
     }
   }
+  return true;
+}
+
+void tell_of_hanging_devices(std::string_view consequence) {
+  std::set<std::string> names;
+  for (const Device device : devices()) {
+    DeviceWork& all = work_on(device.id());
+    const std::lock_guard lock(all.mutex);
+    for (const Work* work = all.first; work != nullptr; work = work->next) {
+      names.insert(RegisteredDevice::of(work->runs_on()).to_string());
+    }
+  }
+  const std::string where = names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));
+  const std::string text = fmt::format("lento: nothing has gone on{} for {:g} seconds: {}\n", where,
+                                       std::chrono::duration<double>(patience()).count(), consequence);
+  std::fputs(text.c_str(), stderr);
+}
+
+void abandon_work_in_child() {
+  const FailureRef failure =
+      Failure::make(ErrorKind::device,
+                    "it was being computed when the process forked, and nothing went on: the child cannot have it", {});
+  for (const Device device : devices()) {
+    DeviceWork& all = work_on(device.id());
+    const std::lock_guard lock(all.mutex);
+    all.first = all.last = nullptr;
+    all.count = all.planned_bytes = 0;
+  }
+  std::vector<ValueRef> unsettled = every_value();
+  std::erase_if(unsettled, [](const ValueRef& value) { return value->settled(); });
+  // What has one producer ends together.
+  for (const ValueRef& value : unsettled) value->failure = failure;
+  for (const ValueRef& value : unsettled) value->producer->abandon_in_child();
 }
 
 FailureRef take_failure(std::uint8_t device) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/fence.h"
+#include "base/progress.h"
 #include "base/value.h"
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lento {
@@ -40,6 +42,8 @@ struct Work : CompletionListener {
   virtual FenceRef start() noexcept = 0;
   /// Once the fence is reached and all inputs are settled: ends it and returns null, or hands over what comes next.
   virtual FenceRef settle() noexcept { return {}; }
+  /// What does it.
+  virtual std::uint8_t runs_on() const { return device; }
   /// Whether later work can be queued behind what start() or settle() has just handed over. Otherwise it has to end
   /// first.
   virtual bool is_issued() const { return true; }
@@ -80,8 +84,14 @@ void poison(Work& work, ErrorKind kind, const std::string& message);
 
 /// Blocks until all work launched before has ended.
 void let_work_end(std::uint8_t device);
-/// Before a fork: blocks until no work is under way on any device, without a wait that a front end could break off.
-void let_devices_end();
+/// Blocks until no work is under way on any device, without a wait that a front end could break off; or until nobody
+/// has the patience, and then returns false.
+bool let_devices_end(Patience& patience);
+/// Tells the user that the patience with devices that hang has ended, and what comes of it.
+void tell_of_hanging_devices(std::string_view consequence);
+/// In the child of a fork that did not wait to the end: what was under way has failed, whatever it was, and what the
+/// parent's devices may still use stays where it is.
+void abandon_work_in_child();
 /// The oldest failure on the device that nobody has been told of, or null. The caller tells.
 FailureRef take_failure(std::uint8_t device);
 /// Blocks until the work has ended. The failure that began in it, or null; the caller tells.

@@ -45,28 +45,42 @@ class Pool {
     wake_.notify_one();
   }
 
-  /// Ends the threads once everything is done; what is submitted later runs on its submitter's thread.
-  void stop() {
+  /// Ends the threads once everything is done; what is submitted later runs on its submitter's thread. False when the
+  /// patience ended first: then some of them are left alone.
+  bool stop(Patience& patience) {
     std::vector<std::thread> threads;
+    bool drained = false;
     {
       std::unique_lock lock(mutex_);
-      drained_.wait(lock, [this] { return tasks_.empty() && busy_ == 0; });
+      drained = drain(lock, patience);
       stopping_ = true;
       threads.swap(threads_);
     }
     wake_.notify_all();
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads) drained ? thread.join() : thread.detach();
+    return drained;
   }
 
-  /// Before fork: nothing is queued or running, so the child misses nothing.
-  void pause() {
+  /// Before fork: nothing is queued or running, so the child misses nothing. False when the patience ended first.
+  bool pause(Patience& patience) {
     std::unique_lock lock(mutex_);
-    drained_.wait(lock, [this] { return tasks_.empty() && busy_ == 0; });
+    const bool drained = drain(lock, patience);
     lock.release();
+    return drained;
   }
   void resume() { mutex_.unlock(); }
 
  private:
+  bool drain(std::unique_lock<std::mutex>& lock, Patience& patience) {
+    while (!tasks_.empty() || busy_ != 0) {
+      lock.unlock();
+      const bool lasts = patience.wait();
+      lock.lock();
+      if (!lasts) return false;
+    }
+    return true;
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -82,13 +96,11 @@ class Pool {
       task = nullptr;
       lock.lock();
       --busy_;
-      if (tasks_.empty() && busy_ == 0) drained_.notify_all();
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;     // a task arrived, or stopping
-  std::condition_variable drained_;  // nothing queued and nothing running
+  std::condition_variable wake_;  // a task arrived, or stopping
   std::deque<std::function<void()>> tasks_;
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
@@ -126,14 +138,27 @@ void stay_stopped() {
 
 Pools*& current_pools();
 
+/// The thread is on its way through a fork that did not wait for everything.
+constinit thread_local bool leaves_work_behind = false;
+
+/// What threads are launching, and then what is under way. False when the patience ended first.
+bool let_launched_end(Patience& patience) {
+  while (launching != 0) {
+    if (!patience.wait()) return false;
+  }
+  // Those of the pools end here too; what starts on a worker may go on on a device.
+  return let_devices_end(patience);
+}
+
 void before_fork() {
   forking.fetch_add(1);
   // What a task lets go of at its end may need the front end's lock, which a thread that forks holds.
   const Blocking blocking(WhoMayBlock::anybody);
-  while (launching != 0) std::this_thread::yield();
-  // Those of the pools end here too; what starts on a worker may go on on a device.
-  let_devices_end();
-  for (Pool& pool : *current_pools()) pool.pause();
+  Patience patience;
+  bool ended = let_launched_end(patience);
+  for (Pool& pool : *current_pools()) ended &= pool.pause(patience);
+  if (!ended) tell_of_hanging_devices("the process forks, and the child will not have what is under way");
+  leaves_work_behind = !ended;
 }
 
 void after_fork_in_parent() {
@@ -147,6 +172,7 @@ void after_fork_in_child() {
   current_pools() = std::make_unique<Pools>().release();
   forking = 0;
   launching = 0;  // a thread may have announced itself and not yet seen the fork
+  if (leaves_work_behind) abandon_work_in_child();
 }
 
 Pools*& current_pools() {
@@ -164,10 +190,10 @@ Pools*& current_pools() {
 void end_workers() {
   ending_thread = std::this_thread::get_id();
   ending = true;
-  while (launching != 0) std::this_thread::yield();
-  // Those of the pools end here too; what starts on a worker may go on on a device.
-  let_devices_end();
-  for (Pool& pool : *current_pools()) pool.stop();
+  Patience patience;
+  bool ended = let_launched_end(patience);
+  for (Pool& pool : *current_pools()) ended &= pool.stop(patience);
+  if (!ended) tell_of_end_without_devices();
 }
 
 }  // namespace
@@ -185,6 +211,11 @@ NoForkNow::NoForkNow() {
 }
 
 NoForkNow::~NoForkNow() { launching.fetch_sub(1); }
+
+void tell_of_end_without_devices() {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) tell_of_hanging_devices("the process ends without waiting any longer");
+}
 
 void set_end_of_process(std::chrono::milliseconds limit) { end_of_process = limit; }
 

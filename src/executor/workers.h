@@ -14,6 +14,9 @@ enum class Workers { run, compile };
 /// whoever waits for runs then must have called this before.
 void prepare_workers();
 
+/// Says, once, that the end of the process waits for devices that hang no longer.
+void tell_of_end_without_devices();
+
 /// Calls the task on a worker, or right here when there is none: no thread can be started, or the process is ending.
 /// The task must not throw.
 void submit(Workers pool, std::function<void()> task) noexcept;

@@ -2,6 +2,7 @@
 
 #include "base/counters.h"
 #include "base/fail.h"
+#include "base/progress.h"
 #include "ir/op_counters.h"
 #include "runtime/make_program.h"
 
@@ -207,6 +208,7 @@ std::vector<ValueRef> FallbackRegion::compute(std::span<const Input> inputs, std
   for (std::size_t k = 0; k < outputs_.size(); ++k) results.push_back(Value::ready({}));
   std::vector<std::uint8_t> donated;
   for (const Input& input : inputs) donated.push_back(input.failure ? 0 : 1);  // what has failed has no memory to give
+  const HostComputes computes;
   program_->run({here, donated, own_numbers, results, own_sources});
   for (const Op op : counted_) count_fallback(op);
   return results;
@@ -237,7 +239,10 @@ void run_node_on_host(const NodeCall& call, DeviceQueues& queues) {
   }
   for (NodeCall::Tensor& result : here.results) give_memory(result);
   detour.wait();
-  backend_of(Device("reference").id()).run_node(here);
+  {
+    const HostComputes computes;
+    backend_of(Device("reference").id()).run_node(here);
+  }
   for (std::size_t r = 0; r < here.results.size(); ++r) {
     detour.put(call.results[r].data, here.results[r].data, bytes_of(call.results[r]));
   }

@@ -5,9 +5,6 @@
 
 #include <lento/metrics.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -327,15 +324,6 @@ TEST_F(ToyDevices, E7_AFailureOfARunOfTheCallersThreadHasOneLineThatOfTheOp) {
   } catch (const MemoryError& error) {
     EXPECT_EQ(std::string(error.what()), "a test forbids 12 bytes, at devices_test.cpp:" + std::to_string(line));
   }
-}
-
-/// What a child of this process finds wrong, as bits.
-int in_child(const std::function<int()>& check) {
-  const pid_t child = fork();
-  if (child == 0) _exit(check());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST_F(ToyDevices, D2_EveryDoorToADeviceIsClosedInAChild) {

@@ -9,8 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,6 +50,15 @@ class HeldQueue {
 
   const Flag goes_on_ = std::make_shared<std::atomic<bool>>(false);
 };
+
+/// What a child of this process finds wrong, as bits.
+inline int in_child(const std::function<int()>& check) {
+  const pid_t child = fork();
+  if (child == 0) _exit(check());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 class Toy : public ::testing::Test {
  protected:
