@@ -34,6 +34,7 @@ Tensor scan_extreme(const Tensor& grad, const Tensor& x, const Tensor& result, s
 // --- index maps ---
 
 Tensor permute_back(const Tensor& grad, const Ints& axes);
+Tensor as_strided(const Tensor& grad, const Tensor& x, const Scalar& offset, const Ints& sizes, const Ints& strides);
 Tensor unslice(const Tensor& grad, const Tensor& x, const std::vector<Scalar>& starts, const Ints& axes,
                const Ints& steps);
 Tensor reslice(const Tensor& grad, const Tensor& value, const std::vector<Scalar>& starts, const Ints& axes,

@@ -132,6 +132,17 @@ Tensor permute_back(const Tensor& grad, const Ints& axes) {
   return prim::permute_dims(grad, back);
 }
 
+Tensor as_strided(const Tensor& grad, const Tensor& x, const Scalar& offset, const Ints& sizes, const Ints& strides) {
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  Tensor positions = composite::number_tensor(offset, DType::int64, x.device());
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Tensor steps = prim::iota(sizes[at], 0, strides[at], DType::int64, x.device());
+    positions = add(positions, composite::along(steps, i, rank));
+  }
+  return take_axis(grad, x, positions, x.rank() - 1);
+}
+
 Tensor unslice(const Tensor& grad, const Tensor& x, const std::vector<Scalar>& starts, const Ints& axes,
                const Ints& steps) {
   return prim::strided_update(zeros_like(x), grad, starts, axes, steps);

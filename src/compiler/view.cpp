@@ -78,9 +78,26 @@ View sliced(const Graph& graph, const Record& map, const View& view, const Shape
   const std::span<const OperandRef> operands = graph.operands(map);
   for (std::size_t j = 0; j < attrs.axes.size(); ++j) {
     const auto axis = static_cast<std::size_t>(attrs.axes[j]);
-    result.starts.push_back({operands[1 + j].index(), view.strides[axis], attrs.sizes[j], attrs.steps[j], from[axis]});
+    // Of a node that was inferred, so that the reach can be counted.
+    const Reach reach = reach_of(attrs.sizes.span().subspan(j, 1), attrs.steps.span().subspan(j, 1)).value();
+    result.starts.push_back({operands[1 + j].index(), view.strides[axis], reach, from[axis]});
     result.strides[axis] = view.strides[axis] * attrs.steps[j];
   }
+  return result;
+}
+
+/// The last axis read by strides.
+View strided(const Graph& graph, const Record& map, const View& view, const Shape& from) {
+  const AsStridedAttrs attrs = decode_as_strided(map.attrs);
+  View result = view;
+  const Reach reach = reach_of(attrs.sizes, attrs.strides).value();
+  const std::int64_t unit = result.strides.back();
+  result.strides.resize(result.strides.size() - 1);
+  for (std::size_t d = 0; d < attrs.sizes.size(); ++d) {
+    // What is never stepped along may have any stride.
+    result.strides.push_back(reach.empty() || attrs.sizes[d] == 1 ? 0 : unit * attrs.strides[d]);
+  }
+  result.starts.push_back({graph.operands(map)[1].index(), unit, reach, from.back()});
   return result;
 }
 
@@ -97,7 +114,8 @@ View whole(OperandRef base, const Shape& shape) {
 }
 
 bool is_view_op(Op op) {
-  return op == op::permute_dims || op == op::broadcast_to || op == op::strided_slice || op == op::reshape;
+  return op == op::permute_dims || op == op::broadcast_to || op == op::strided_slice || op == op::as_strided ||
+         op == op::reshape;
 }
 
 std::optional<View> apply(const Graph& graph, const Record& map, const View& view) {
@@ -117,6 +135,8 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
       return View{view.base, broadcast_strides(view, from, to), view.starts, {}};
     case op::strided_slice:
       return sliced(graph, map, view, from);
+    case op::as_strided:
+      return strided(graph, map, view, from);
     case op::reshape: {
       std::optional<Ints> strides = reshaped_strides(from, view.strides, to);
       if (!strides) return std::nullopt;

@@ -1,10 +1,11 @@
 // View: a value as a part of another one that lies in memory: which element of the base is the element at a position.
-// Index maps (permute_dims, broadcast_to, strided_slice, most reshapes) are views and never run.
+// Index maps (permute_dims, broadcast_to, strided_slice, as_strided, most reshapes) are views and never run.
 #pragma once
 
 #include <lento/ints.h>
 
 #include "ir/graph.h"
+#include "ir/reach.h"
 
 #include <cstdint>
 #include <optional>
@@ -16,9 +17,8 @@ namespace lento {
 struct DynamicStart {
   std::uint32_t number = 0;  // scalar of the graph
   std::int64_t stride = 0;   // elements of the base by which it moves the view
-  // The positions start, start + step, …, start + (size - 1) * step must lie in 0 … extent - 1.
-  std::int64_t size = 0;
-  std::int64_t step = 1;
+  // The positions start + reach.low … start + reach.high must lie in 0 … extent - 1.
+  Reach reach;
   std::int64_t extent = 0;
 
   friend bool operator==(const DynamicStart&, const DynamicStart&) = default;

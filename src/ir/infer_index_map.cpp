@@ -3,8 +3,10 @@
 #include "ir/attrs_index_map.gen.h"
 #include "ir/infer_common.h"
 #include "ir/infer_index_map.gen.h"
+#include "ir/reach.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace lento {
@@ -81,6 +83,24 @@ Meta infer_broadcast_to(const Meta& x, BroadcastToAttrs& attrs) {
     }
   }
   return {x.dtype, attrs.shape};
+}
+
+Meta infer_as_strided(const Meta& x, AsStridedAttrs& attrs) {
+  if (x.shape.empty()) fail<ShapeError>("a zero-dimensional tensor has no axis to be read by strides");
+  if (attrs.sizes.size() != attrs.strides.size()) {
+    fail<ValueError>("sizes {} and strides {} must have one length", attrs.sizes, attrs.strides);
+  }
+  Meta result{x.dtype, Shape(x.shape.begin(), x.shape.end() - 1)};
+  for (const std::int64_t size : attrs.sizes) {
+    if (size < 0) fail<ValueError>("negative length {} in sizes {}", size, attrs.sizes);
+    result.shape.push_back(size);
+  }
+  const std::optional<Reach> reach = reach_of(attrs.sizes, attrs.strides);
+  if (!reach || !reach->fits(x.shape.back())) {
+    fail<IndexError>("sizes {} with strides {} do not fit the {} elements along the last axis of {}", attrs.sizes,
+                     attrs.strides, x.shape.back(), type_text(x));
+  }
+  return result;
 }
 
 Meta infer_strided_slice(const Meta& x, StridedSliceAttrs& attrs) {

@@ -1,10 +1,12 @@
 // Padding, windows over an axis and strided reading (ops/manipulation.yaml): gathers with computed positions.
 #include "base/fail.h"
+#include "ir/reach.h"
 #include "ir/shape_limit.h"
 #include "ops/composite_helpers.h"
 #include "ops/windows.calls.gen.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace lento::composite {
 
@@ -124,31 +126,15 @@ Tensor sliding_window_view(const Tensor& x, const Ints& window_shape, const std:
 
 Tensor as_strided(const Tensor& x, const Ints& shape, const Ints& strides, std::int64_t offset) {
   if (shape.size() != strides.size()) fail<ValueError>("shape {} and strides {} must have one length", shape, strides);
-  std::int64_t lowest = offset;
-  std::int64_t highest = offset;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] < 0) fail<ValueError>("negative length {} in shape {}", shape[i], shape);
-    std::int64_t reach = 0;
-    std::int64_t& end = strides[i] < 0 ? lowest : highest;
-    if (__builtin_mul_overflow(strides[i], std::max<std::int64_t>(shape[i] - 1, 0), &reach) ||
-        __builtin_add_overflow(end, reach, &end)) {
-      fail<IndexError>("shape {} with strides {} and offset {} reaches outside of the {} elements of {}", shape,
-                       strides, offset, x.size(), type_of(x));
-    }
+  for (const std::int64_t size : shape) {
+    if (size < 0) fail<ValueError>("negative length {} in shape {}", size, shape);
   }
-  const bool empty = counted(shape) == 0;
-  if (!empty && (lowest < 0 || highest >= x.size())) {
-    fail<IndexError>("shape {} with strides {} and offset {} reaches from {} to {}, outside of the {} elements of {}",
-                     shape, strides, offset, lowest, highest, x.size(), type_of(x));
+  const std::optional<Reach> reach = reach_of(shape, strides);
+  if (!reach || !reach->fits(offset, x.size())) {
+    fail<IndexError>("shape {} with strides {} and offset {} reaches outside of the {} elements of {}", shape, strides,
+                     offset, x.size(), type_of(x));
   }
-  if (empty) return number_tensor(0, x.dtype(), x.device(), shape);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  Tensor positions = number_tensor(offset, DType::int64, x.device());
-  for (std::int64_t i = 0; i < rank; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    positions = add(positions, along(prim::iota(shape[at], 0, strides[at], DType::int64, x.device()), i, rank));
-  }
-  return prim::take_axis(flat(x), positions, 0);
+  return prim::as_strided(flat(x), offset, shape, strides);
 }
 
 }  // namespace lento::composite

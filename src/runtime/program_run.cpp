@@ -170,11 +170,9 @@ void ProgramRun::or_poison(std::uint32_t first, std::uint32_t last, Function run
 std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& starts) const {
   std::int64_t total = 0;
   for (const DynamicStart& start : starts) {
-    if (start.size == 0) continue;
+    if (start.reach.empty()) continue;
     const std::int64_t first = arguments_.scalars[start.number].value.to<std::int64_t>();
-    if (first < 0 || first >= start.extent) return std::nullopt;
-    const std::int64_t last = first + (start.size - 1) * start.step;
-    if (last < 0 || last >= start.extent) return std::nullopt;
+    if (!start.reach.fits(first, start.extent)) return std::nullopt;
     total += first * start.stride;
   }
   return total;

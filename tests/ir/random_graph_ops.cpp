@@ -10,6 +10,7 @@
 #include "ir/op_index_map.gen.h"
 #include "ir/op_scatter.gen.h"
 #include "ir/op_sort.gen.h"
+#include "ir/reach.h"
 
 #include <algorithm>
 #include <numeric>
@@ -117,6 +118,16 @@ bool RandomGraphBuilder::add_index_map(Op op) {
       }
       if (rank < 4 && chance(0.5)) target.insert(0, between(1, 3));
       append(op, {x}, {{"shape", target}});
+      return true;
+    }
+    case op::as_strided: {
+      if (rank == 0) return false;
+      const Ints sizes = any_ints(static_cast<std::size_t>(between(0, 3)), 0, 3);
+      const Ints strides = any_ints(sizes.size(), -2, 2);
+      const Reach reach = reach_of(sizes, strides).value();
+      if (!reach.fits(shape.back())) return false;
+      const std::int64_t first = reach.empty() ? 0 : between(-reach.low, shape.back() - 1 - reach.high);
+      append(op, {x, number(first)}, {{"sizes", sizes}, {"strides", strides}});
       return true;
     }
     case op::strided_slice:

@@ -357,6 +357,13 @@ def diff(x: Array, n: int, axis: int, prepend: Array | None, append: Array | Non
 # --- sorting and sets ---
 
 
+def strided_positions(offset: int, sizes: list[int], strides: list[int]) -> Array:
+    positions = np.full(sizes, offset)
+    for axis, stride in enumerate(strides):
+        positions += np.arange(sizes[axis]).reshape([-1 if a == axis else 1 for a in range(len(sizes))]) * stride
+    return positions
+
+
 def strided_slice(x: Array, starts: list[int], axes: list[int], sizes: list[int], steps: list[int]) -> Array:
     for start, axis, size, step in zip(starts, axes, sizes, steps, strict=True):
         x = np.take(x, start + step * np.arange(size), axis=axis)

@@ -4,10 +4,12 @@
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "ir/attrs_index_map.gen.h"
+#include "ir/reach.h"
 #include "reference/kernels_index_map.gen.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace lento::reference {
 
@@ -69,6 +71,21 @@ void permute_dims(const Array& out, const Array& x, const PermuteDimsAttrs& attr
 
 void broadcast_to(const Array& out, const Array& x, const BroadcastToAttrs&) {
   copy_strided(out, x, 0, broadcast_strides(x.shape(), out.shape()));
+}
+
+void as_strided(const Array& out, const Array& x, const Scalar& offset, const AsStridedAttrs& attrs) {
+  if (out.size() == 0) return;
+  const std::int64_t length = x.shape().back();
+  const auto first = offset.to<std::int64_t>();
+  const std::optional<Reach> reach = reach_of(attrs.sizes, attrs.strides);
+  if (!reach || !reach->fits(first, length)) {
+    fail<IndexError>("sizes {} with strides {} from {} on reach outside of the {} elements along the last axis",
+                     attrs.sizes, attrs.strides, first, length);
+  }
+  Ints strides = row_major_strides(x.shape());
+  strides.resize(strides.size() - 1);
+  for (std::size_t d = 0; d < attrs.sizes.size(); ++d) strides.push_back(attrs.sizes[d] == 1 ? 0 : attrs.strides[d]);
+  copy_strided(out, x, first, strides);
 }
 
 void strided_slice(const Array& out, const Array& x, std::span<const Scalar> starts, const StridedSliceAttrs& attrs) {
