@@ -19,10 +19,6 @@
 namespace lento::python {
 namespace {
 
-Tensor shared_from(const HostArray& array, Device device) {
-  return from_memory(array.data, array.dtype, array.shape, owner_of(array.owner.get()), device);
-}
-
 Tensor from_tensor(const Tensor& tensor, std::optional<DType> dtype, Device device, std::optional<bool> copy) {
   const bool moved = device != tensor.device();
   const bool cast = dtype && *dtype != tensor.dtype();
@@ -39,12 +35,13 @@ Tensor from_array(const HostArray& array, std::optional<DType> dtype, Device dev
   const bool cast = dtype && *dtype != array.dtype;
   const bool can_share = array.shareable() && in_host_memory(device);
   if (copy == false && (cast || (!can_share && array.bytes() != 0))) {
-    raise(PyExc_ValueError,
-          "asarray(): copy=False needs memory that is row-major, aligned and of the dtype, and a device that uses host "
-          "memory");
+    raise(
+        PyExc_ValueError,
+        "asarray(): copy=False needs memory that is aligned and of the dtype, strides of whole elements, and a device "
+        "that uses host memory");
   }
   const bool share = can_share && (copy == false || (!copy && array.read_only));
-  const Tensor tensor = share ? shared_from(array, device) : copied_from(array, device);
+  const Tensor tensor = share ? shared_from(array, owner_of(array.owner.get()), device) : copied_from(array, device);
   return cast ? lento::astype(tensor, *dtype) : tensor;
 }
 

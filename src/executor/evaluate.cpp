@@ -16,6 +16,7 @@
 #include "executor/syncs.h"
 #include "executor/transfer.h"
 #include "executor/workers.h"
+#include "ir/op_index_map.gen.h"
 #include "ir/op_number.h"
 #include "ir/tape.h"
 #include "tensor/record.h"
@@ -42,12 +43,31 @@ const TimingId kSyncTime = timing_id("sync");
 struct Selection {
   std::vector<std::uint8_t> need;      // computed now
   std::vector<std::uint8_t> live;      // reached by a live handle
+  std::vector<std::uint8_t> lasting;   // views of shared memory that are needed now and stay in the tape
   std::vector<std::uint32_t> outputs;  // needed records whose values somebody wants afterwards, ascending
 };
 
+/// True for a record that reads memory of somebody else by strides (clause X2). Whoever reads it reads the memory where
+/// it lies, so that a step has nothing to compute for it; it stays in the tape as long as its handle lives. Only who
+/// asks for it alone gets a copy.
+bool is_shared_view(const Tape& tape, std::uint32_t index) {
+  const Record& record = tape.record(index);
+  if (record.op != op::as_strided || record.operands[0].kind() != OperandRef::Kind::leaf) return false;
+  const Value& value = *tape.leaf(record.operands[0].index()).value;
+  return value.issued() && value.buffer && value.buffer->shared();
+}
+
+/// The marks without those views: what needs them marks them again.
+std::vector<std::uint8_t> without_shared_views(const Tape& tape, std::vector<std::uint8_t> marks) {
+  for (std::uint32_t i = 0; i < marks.size(); ++i) {
+    if (marks[i] != 0 && is_shared_view(tape, i)) marks[i] = 0;
+  }
+  return marks;
+}
+
 /// From the marked roots: their ancestors, the further results of ops among them, and which values to keep.
-Selection select(const Tape& tape, std::vector<std::uint8_t> roots) {
-  Selection selection{std::move(roots), tape.mark_live(), {}};
+Selection select(const Tape& tape, const std::vector<std::uint8_t>& roots) {
+  Selection selection{roots, tape.mark_live(), std::vector<std::uint8_t>(tape.size()), {}};
   std::vector<std::uint8_t>& need = selection.need;
   tape.mark_ancestors(need);
   for (std::uint32_t i = 0; i < tape.size(); ++i) {
@@ -56,12 +76,15 @@ Selection select(const Tape& tape, std::vector<std::uint8_t> roots) {
     if (record.op == op::result && selection.live[i] != 0 && need[record.operands[0].index()] != 0) need[i] = 1;
   }
   std::vector<std::uint8_t> wanted(tape.size());
+  const auto keep = [&](std::uint32_t i) {
+    (roots[i] == 0 && is_shared_view(tape, i) ? selection.lasting : wanted)[i] = 1;
+  };
   for (std::uint32_t i = 0; i < tape.size(); ++i) {
     if (need[i] != 0) {
-      wanted[i] |= tape.handle(i) != nullptr ? 1 : 0;
+      if (tape.handle(i) != nullptr) keep(i);
     } else if (selection.live[i] != 0) {
       for (const OperandRef operand : tape.operands(tape.record(i))) {
-        if (operand.kind() == OperandRef::Kind::record) wanted[operand.index()] = 1;
+        if (operand.kind() == OperandRef::Kind::record) keep(operand.index());
       }
     }
   }
@@ -92,7 +115,9 @@ std::unique_ptr<Run> bind_run(Tape& tape, const Selection& selection, Tape::Extr
   run->sources = std::make_shared<const std::vector<Source>>(std::move(extract.graph.sources));
   for (const std::uint32_t leaf : extract.leaf_of) run->inputs.push_back(tape.leaf(leaf).value);
   std::vector<std::uint8_t> keep(tape.size(), 1);
-  for (std::size_t i = 0; i < selection.need.size(); ++i) keep[i] = selection.live[i] != 0 && selection.need[i] == 0;
+  for (std::size_t i = 0; i < selection.need.size(); ++i) {
+    keep[i] = selection.live[i] != 0 && (selection.need[i] == 0 || selection.lasting[i] != 0);
+  }
   std::vector<Leaf> computed(tape.size());
   std::vector<TensorState*> handles;
   handles.reserve(selection.outputs.size());
@@ -163,9 +188,9 @@ CompletionRef evaluate_marked(Tape& tape, const Mark& mark, AfterLaunch next, bo
     std::uint64_t version = 0;
     {
       const TapeGuard guard(tape);
-      std::vector<std::uint8_t> roots = mark(tape);
+      const std::vector<std::uint8_t> roots = mark(tape);
       if (std::ranges::find(roots, 1) == roots.end()) return {};
-      selection = select(tape, std::move(roots));
+      selection = select(tape, roots);
       extract = tape.extract(selection.need, selection.outputs);
       version = tape.version();
     }
@@ -230,12 +255,13 @@ std::vector<std::uint8_t> roots_in(const Tape& tape, std::span<TensorState* cons
   return roots;
 }
 
-/// True when these are all that is live in the tape, so that to evaluate them is a step.
+/// True when these are all that is live in the tape, so that to evaluate them is a step: each of them is computed.
 bool are_all(Tape& tape, std::span<TensorState* const> states) {
   const TapeGuard guard(tape);
   if (states.size() < tape.live()) return false;
   const std::vector<std::uint8_t> roots = roots_in(tape, states);
-  return static_cast<std::size_t>(std::ranges::count(roots, 1)) == tape.live();
+  return static_cast<std::size_t>(std::ranges::count(roots, 1)) == tape.live() &&
+         without_shared_views(tape, roots) == roots;
 }
 
 void allow_trimming(Tape& tape) {
@@ -322,7 +348,7 @@ PendingGraph pending_graph(std::span<TensorState* const> states) {
 
 CompletionRef evaluate_all(Tape& tape, AfterLaunch next) {
   if (CompletionRef launched = replay(tape, next)) return launched;
-  return evaluate_marked(tape, [](const Tape& t) { return t.mark_live(); }, next, true);
+  return evaluate_marked(tape, [](const Tape& t) { return without_shared_views(t, t.mark_live()); }, next, true);
 }
 
 const void* read_value(TensorState& state) {

@@ -191,10 +191,11 @@ Tensor receive(const DLTensor& source, bool unchanging, std::optional<bool> copy
   const StridedMemory memory = memory_of(source);
   const bool can_share = memory.shareable() && lento::in_host_memory(device);
   if (copy == false && !can_share && memory.bytes() != 0) {
-    fail<ValueError>("copy=False needs memory that is row-major and aligned, and a device that uses host memory");
+    fail<ValueError>(
+        "copy=False needs memory that is aligned, strides of whole elements, and a device that uses host memory");
   }
   if (can_share && copy != true && (copy == false || unchanging)) {
-    return from_memory(memory.data, memory.dtype, memory.shape, make_owner(), device);
+    return shared_from(memory, make_owner(), device);
   }
   return copied_from(memory, device);
 }

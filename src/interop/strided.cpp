@@ -1,8 +1,19 @@
 #include "interop/strided.h"
 
+#include <lento/host_data.h>
+
+#include "ir/attrs_index_map.gen.h"
+#include "ir/infer_index_map.gen.h"
+#include "ir/op_index_map.gen.h"
+#include "ir/reach.h"
+#include "ir/shape_limit.h"
+#include "tensor/record.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace lento {
@@ -40,6 +51,29 @@ void copy_axis(const StridedMemory& memory, std::size_t axis, const std::byte* s
     copy_axis(memory, axis + 1, source + i * memory.strides[axis], to);
 }
 
+bool is_aligned(const StridedMemory& memory) {
+  return reinterpret_cast<std::uintptr_t>(memory.data) % size_of(real_type(memory.dtype)) == 0;
+}
+
+/// The strides in elements, 0 where nothing is stepped along; nothing when one is no whole number of them.
+std::optional<Ints> element_strides(const StridedMemory& memory) {
+  const auto size = static_cast<std::int64_t>(size_of(memory.dtype));
+  Ints strides(memory.shape.size(), 0);
+  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+    if (memory.shape[axis] == 1) continue;
+    if (memory.strides[axis] % size != 0) return std::nullopt;
+    strides[axis] = memory.strides[axis] / size;
+  }
+  return strides;
+}
+
+/// True for elements that a vector of elements holds.
+bool lies_in_vector(const StridedMemory& memory) {
+  const std::optional<Ints> strides = element_strides(memory);
+  const std::optional<Reach> reach = strides ? reach_of(memory.shape, *strides) : std::nullopt;
+  return reach && reach->fits(kMostElements);
+}
+
 }  // namespace
 
 Ints contiguous_strides(const Shape& shape, DType dtype) {
@@ -60,11 +94,12 @@ bool StridedMemory::contiguous() const {
     if (shape[axis] != 1 && strides[axis] != stride) return false;
     stride *= shape[axis];
   }
-  return reinterpret_cast<std::uintptr_t>(data) % size_of(real_type(dtype)) == 0;
+  return is_aligned(*this);
 }
 
 bool StridedMemory::shareable() const {
-  if (!contiguous() || bytes() == 0) return false;
+  if (bytes() == 0) return false;
+  if (!contiguous()) return dtype != DType::bool_ && !swapped && is_aligned(*this) && lies_in_vector(*this);
   const auto plain = [](std::byte byte) { return byte <= std::byte{1}; };
   return dtype != DType::bool_ || std::all_of(data, data + bytes(), plain);
 }
@@ -73,6 +108,16 @@ void StridedMemory::copy_to(void* destination) const {
   if (element_count(shape) == 0) return;
   auto* to = static_cast<std::byte*>(destination);
   copy_axis(*this, 0, data, to);
+}
+
+Tensor shared_from(const StridedMemory& memory, std::shared_ptr<const void> owner, Device device) {
+  if (memory.contiguous()) return from_memory(memory.data, memory.dtype, memory.shape, std::move(owner), device);
+  AsStridedAttrs attrs{memory.shape, element_strides(memory).value()};
+  const Reach reach = reach_of(attrs.sizes, attrs.strides).value();
+  const std::byte* const first = memory.data + reach.low * static_cast<std::int64_t>(size_of(memory.dtype));
+  const Tensor all = from_memory(first, memory.dtype, Shape{reach.high - reach.low + 1}, std::move(owner), device);
+  const Meta meta = infer_as_strided(meta_of(all), attrs);
+  return record(op::as_strided, meta, {all, RecordOperand::number(-reach.low, DType::int64)}, intern(attrs));
 }
 
 Tensor copied_from(const StridedMemory& memory, Device device) {

@@ -8,6 +8,7 @@
 #include <lento/tensor.h>
 
 #include <cstddef>
+#include <memory>
 
 namespace lento {
 
@@ -21,7 +22,8 @@ struct StridedMemory {
   std::size_t bytes() const { return static_cast<std::size_t>(element_count(shape)) * size_of(dtype); }
   /// Row-major, aligned and in the machine's byte order.
   bool contiguous() const;
-  /// Contiguous, and something at all; bools have no bytes but 0 and 1.
+  /// Aligned, in the machine's byte order, of strides that are whole elements, and something at all. Bools are
+  /// contiguous and have no bytes but 0 and 1.
   bool shareable() const;
   /// Writes the elements in row-major order and native byte order.
   void copy_to(void* destination) const;
@@ -32,5 +34,10 @@ Ints contiguous_strides(const Shape& shape, DType dtype);
 
 /// A tensor with a copy of these elements.
 Tensor copied_from(const StridedMemory& memory, Device device);
+
+/// A tensor on shareable memory, as from_memory. If it is not contiguous, the tensor reads by strides whatever their
+/// signs, and elements may overlap: what is computed from it reads the memory where it lies, and only a read of the
+/// tensor itself copies.
+Tensor shared_from(const StridedMemory& memory, std::shared_ptr<const void> owner, Device device);
 
 }  // namespace lento
