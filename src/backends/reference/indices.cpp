@@ -3,7 +3,7 @@
 
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "base/nonnegative_index.h"
+#include "ir/index_operands.h"
 
 #include <concepts>
 #include <utility>
@@ -19,10 +19,8 @@ std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t ax
         // An unsigned index beyond the signed range is out of range in any case; it must not turn negative.
         const bool in_range = std::cmp_greater_equal(index, -extent) && std::cmp_less(index, extent);
         if (!in_range) {
-          if constexpr (std::same_as<T, std::int64_t>) {
-            if (const std::string_view reason = refusal(index); !reason.empty()) fail<ValueError>("{}", reason);
-          }
-          fail<IndexError>("index {} is out of range for axis {} of length {}", index_as_given(index), axis, extent);
+          const BadIndex bad = bad_index(indices.dtype(), static_cast<std::uint64_t>(index), axis, extent);
+          Error::raise(bad.kind, complete_message(bad.message));
         }
         const auto position = static_cast<std::int64_t>(index);
         positions.push_back(position < 0 ? position + extent : position);
