@@ -5,13 +5,13 @@
 #include <lento/error.h>
 
 #include "backend/node_call.h"
+#include "backend/status_words.h"
 #include "base/buffer.h"
 #include "compiler/compile_options.h"
 #include "compiler/schedule.h"
 #include "compiler/target.h"
 #include "ir/graph.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,14 +32,6 @@ class KernelBinary {
 };
 using KernelBinaryRef = std::shared_ptr<KernelBinary>;
 
-/// Where a device with queues says that an op went wrong while it ran. It is read when the run has ended. Work that
-/// comes after a failure goes on, computes anything, and stays inside its buffers.
-struct LateFailure {
-  std::atomic<bool> failed{false};
-  ErrorKind kind = ErrorKind::index;  // these are written before `failed`
-  std::string message;                // without the op's name
-};
-
 /// What one run of a call reads and writes. Operands are contiguous, except those of ops that Target::takes_views
 /// names, which lie as the step's views say.
 struct CallArguments {
@@ -48,8 +40,14 @@ struct CallArguments {
   std::span<void* const> results;                  // one per result the op declares; null when nobody wants it
   // One per operand of the node, or none: it lies in an input that is nobody else's.
   std::span<const std::uint8_t> inputs = {};
-  // Of a device with queues, where the call fails when it runs; lives until the run is settled.
-  LateFailure* late = nullptr;
+  // Of a device with queues: its words, those for indices first (ir/index_operands.h). Null when it has none.
+  StatusWord* status = nullptr;
+};
+
+/// What went wrong, without the op's name.
+struct LateFailure {
+  ErrorKind kind;
+  std::string message;
 };
 
 /// A call that a device has something of its own for: planned when a program is made, run any number of times.
@@ -57,8 +55,13 @@ class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
   /// An op that updates its first operand finds that operand's elements in the result. Throws Error when the values are
-  /// bad (an index out of range): the node is poisoned. On a device with queues it is queued, as a launch is.
+  /// bad (an index out of range): the node is poisoned. On a device with queues it is queued, as a launch is, and bad
+  /// values are told in its status words: one for each operand of indices, and as many as it asks for.
   virtual void run(const CallArguments& arguments) const = 0;
+  /// How many it writes besides those for indices.
+  virtual std::size_t status_words() const { return 0; }
+  /// What the `which`-th of them says. `word` is not zero.
+  virtual LateFailure explain(std::size_t which, StatusWord word) const;
   /// Whether the calling thread waits for the device. Such programs run on a worker.
   virtual bool waits() const { return false; }
   /// A guess at its time.
@@ -82,8 +85,8 @@ struct KernelLaunch {
   std::span<const std::int64_t> sizes;  // those of the arguments
   double cost;                          // elements times instructions
   std::size_t tile_count = 0;           // how many of the chain's tile operands are its own
-  // Of a device with queues, one per operand of a kernel that picks rows: where it says that a position does not exist.
-  LateFailure* late = nullptr;
+  // Of a device with queues, one per operand of a kernel that picks rows: the position that does not exist.
+  StatusWord* status = nullptr;
 };
 
 /// An operand of a kernel in a chain that lies in the scratch memory of a tile.
@@ -125,6 +128,21 @@ class Driver {
   /// Of a device without queues: runs an op that has no code of the device's own, or a node of a step in which
   /// something failed. Throws Error. With queues, such ops run on the CPU device.
   virtual void run_node(const NodeCall& call);
+
+  // --- of devices with queues ---
+
+  /// The words of one run; called before anything of it is queued. Throws MemoryError.
+  virtual std::unique_ptr<StatusWords> status_words(std::size_t count);
+  /// The calling thread begins to queue. Until the submission ends, what it queues for Queue::compute may be held back
+  /// (in one block of arguments, in a graph), since nobody waits for it: this thread neither records a fence there nor
+  /// waits for one. Memory that is used stays until then. Submissions of one thread do not overlap; other threads may
+  /// queue at the same time. Throws BackendError or MemoryError: then none has begun.
+  virtual void begin_submission() {}
+  /// Everything is on its way: a fence that is recorded from now on is behind it. When this throws, all of the run that
+  /// it belongs to has failed, and it does not matter which part of the submission runs.
+  virtual void end_submission() {}
+  /// The same in place of the end, when the run broke off.
+  virtual void drop_submission() noexcept {}
 };
 
 }  // namespace lento

@@ -94,11 +94,8 @@ Where where_to_run(const Run& run, AfterLaunch next) {
   if (!std::ranges::all_of(run.inputs, [](const ValueRef& input) { return input->issued(); })) return Where::worker;
   const double estimate = run.plan->program->estimated_microseconds();
   if (backend_of(run.device).queues(run.device) != nullptr) {
-    // The device computes, this thread only tells it what. But what a kernel computes beside something that has failed,
-    // the host computes, and waits for the device meanwhile.
-    const bool waits = !std::isfinite(estimate) ||
-                       std::ranges::any_of(run.inputs, [](const ValueRef& input) { return !input->buffer; });
-    return waits ? Where::worker : Where::here;
+    // The device computes, this thread only tells it what.
+    return std::isfinite(estimate) ? Where::here : Where::worker;
   }
   const bool waits = next == AfterLaunch::wait;
   if (estimate <= (waits ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds)) return Where::here;

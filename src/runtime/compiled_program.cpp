@@ -20,7 +20,10 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
     for (const std::uint32_t node : schedule_.steps[s].nodes) step_of_[node] = s;
   }
   donors_ = Donors(graph_, schedule_);
-  if (queues_ != nullptr) find_fallbacks(options);
+  if (queues_ != nullptr) {
+    find_fallbacks(options);
+    late_failures_ = LateFailures(graph_, schedule_, prepared_.calls);
+  }
   for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
     const Step& step = schedule_.steps[s];
     const std::unique_ptr<const PreparedCall>& call = prepared_.calls[s];

@@ -8,6 +8,7 @@
 #include "compiler/schedule.h"
 #include "runtime/donors.h"
 #include "runtime/fallback.h"
+#include "runtime/late_failures.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,9 @@ class CompiledProgram final : public Program {
   std::size_t fallback_copies() const override;
   const Graph& graph() const { return graph_; }
   const Schedule& schedule() const { return schedule_; }
+  /// Of a device with queues.
+  const LateFailures& late_failures() const { return late_failures_; }
+  Driver& driver() const { return driver_; }
   /// Compiles every kernel with care now instead of when it has run often.
   void improve();
 
@@ -60,6 +64,7 @@ class CompiledProgram final : public Program {
   Donors donors_;
   std::vector<Fallback> fallbacks_;
   std::vector<FallbackRegion> regions_;  // in the order of their steps
+  LateFailures late_failures_;
   double estimated_microseconds_ = 0;
 };
 

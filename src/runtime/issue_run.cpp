@@ -1,7 +1,5 @@
 #include "runtime/issue_run.h"
 
-#include "base/fail.h"
-#include "ir/op.h"
 #include "runtime/program_run.h"
 
 #include <algorithm>
@@ -17,20 +15,19 @@ namespace {
 class QueuedRun final : public IssuedRun {
  public:
   QueuedRun(const CompiledProgram& program, FenceRef fence)
-      : graph_(program.graph()), schedule_(program.schedule()), fence_(std::move(fence)) {}
+      : program_(program), graph_(program.graph()), fence_(std::move(fence)) {
+    if (const std::size_t words = program.late_failures().words(); words != 0) {
+      status_ = program.driver().status_words(words);
+    }
+  }
 
   /// What is thrown here is kept, because what had been queued by then goes on, and uses what the run was issued with.
-  void queue(const CompiledProgram& program, const RunArguments& arguments) noexcept {
+  void queue(const RunArguments& arguments) noexcept {
     try {
-      ProgramRun run(program, arguments);
-      try {
-        run.run();
-        run.forget_donated();
-        known_ = run.known_failures();
-      } catch (...) {
-        broken_off_ = std::current_exception();
-      }
-      late_ = run.take_late();
+      ProgramRun run(program_, arguments, status_.get());
+      run.run();
+      run.forget_donated();
+      failures_ = run.known_failures();
     } catch (...) {
       broken_off_ = std::current_exception();
     }
@@ -39,40 +36,30 @@ class QueuedRun final : public IssuedRun {
   const FenceRef& fence() const override { return fence_; }
 
   void settle(const RunArguments& arguments) override {
+    // The words go before anybody hears that the run has ended.
+    const std::unique_ptr<StatusWords> status = std::move(status_);
     if (broken_off_) std::rethrow_exception(broken_off_);
     const std::span<const ValueRef> inputs = arguments.inputs, outputs = arguments.outputs;
-    add_late_failures(arguments.sources);
-    const bool all_well = known_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) {
+    if (status != nullptr) program_.late_failures().read(graph_, status->read(), arguments.sources, failures_);
+    const bool all_well = failures_.empty() && std::ranges::none_of(inputs, [](const ValueRef& input) {
                             return static_cast<bool>(input->failure);
                           });
     if (all_well) return;
     const std::vector<FailureRef> failures = spread(inputs);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const OperandRef stored = schedule_.same_as[graph_.outputs[k]];
+      const OperandRef stored = program_.schedule().same_as[graph_.outputs[k]];
       outputs[k]->failure =
           stored.kind() == OperandRef::Kind::leaf ? inputs[stored.index()]->failure : failures[graph_.outputs[k]];
     }
   }
 
  private:
-  void add_late_failures(std::span<const Source> sources) {
-    for (const ProgramRun::Late& late : late_) {
-      for (std::size_t i = 0; i < late.nodes.size(); ++i) {
-        const LateFailure& failure = late.failures[i];
-        if (!failure.failed.load(std::memory_order_acquire)) continue;
-        const std::uint32_t node = late.nodes[i];
-        const NodeContext context(graph_.nodes[node].op);
-        const Source& source = sources[graph_.origin(node)];
-        known_.emplace_back(node, Failure::make(failure.kind, complete_message(failure.message), source));
-      }
-    }
-  }
-
-  /// The failure of every node: the first one among its operands, or its own. What is computed from nonsense may fail
-  /// too, which nobody is told of.
+  /// The failure of every node: the first one among its operands, or the first one of its own. What is computed from
+  /// nonsense may fail too, which nobody is told of.
   std::vector<FailureRef> spread(std::span<const ValueRef> inputs) const {
     std::vector<FailureRef> failures(graph_.nodes.size());
-    for (const auto& [node, failure] : known_) {
+    for (const auto& [node, failure] : failures_) {
+      if (failures[node]) continue;
       for (std::uint32_t r = 0; r < graph_.result_count(node); ++r) failures[node + r] = failure;
     }
     for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
@@ -88,11 +75,11 @@ class QueuedRun final : public IssuedRun {
     return failures;
   }
 
+  const CompiledProgram& program_;
   const Graph& graph_;
-  const Schedule& schedule_;
-  std::vector<std::pair<std::uint32_t, FailureRef>> known_;
-  std::vector<ProgramRun::Late> late_;
-  std::exception_ptr broken_off_;  // why it was not queued to its end
+  std::unique_ptr<StatusWords> status_;  // null when nothing can fail later
+  NodeFailures failures_;                // those that were known before the device began, and then all
+  std::exception_ptr broken_off_;        // why the run was not queued to its end
   const FenceRef fence_;
 };
 
@@ -108,7 +95,7 @@ std::unique_ptr<IssuedRun> issue_run(const CompiledProgram& program, DeviceQueue
       queues.wait(Queue::compute, input->producer->fence);
     }
   }
-  run->queue(program, arguments);
+  run->queue(arguments);
   queues.record(Queue::compute, run->fence());
   return run;
 }

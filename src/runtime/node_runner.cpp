@@ -80,7 +80,7 @@ void NodeRunner::run(std::uint32_t node, const FunctionRef<void(std::uint32_t)>*
       return unused.back()->data();
     };
     call_node(graph_, node, arguments_.scalars, input, put, scratch, [this](const NodeCall& call) {
-      count_fallback(call.op);
+      if (is_fallback_) count_fallback(call.op);
       if (queues_ == nullptr) {
         driver_.run_node(call);
       } else {

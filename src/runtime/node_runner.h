@@ -29,10 +29,16 @@ const FailureRef& why_failed(const Value& input, const DeviceQueues* queues);
 
 class NodeRunner {
  public:
-  /// `queues` are the device's, if it has any.
+  /// `queues` are the device's, if it has any. `is_fallback`: what is computed counts as such.
   NodeRunner(const Graph& graph, const Schedule& schedule, const RunArguments& arguments,
-             std::vector<NodeValue>& values, Driver& driver, DeviceQueues* queues)
-      : graph_(graph), schedule_(schedule), arguments_(arguments), values_(values), driver_(driver), queues_(queues) {}
+             std::vector<NodeValue>& values, Driver& driver, DeviceQueues* queues, bool is_fallback)
+      : graph_(graph),
+        schedule_(schedule),
+        arguments_(arguments),
+        values_(values),
+        driver_(driver),
+        queues_(queues),
+        is_fallback_(is_fallback) {}
 
   /// Computes a node and its further results. Those that have a place are put there (`place` gives them memory); others
   /// live as long as the runner. A failure poisons exactly this node and its results.
@@ -55,6 +61,7 @@ class NodeRunner {
   std::vector<NodeValue>& values_;
   Driver& driver_;
   DeviceQueues* queues_;
+  const bool is_fallback_;
   std::map<std::uint32_t, NodeValue> kept_;  // values that have no place
 };
 

@@ -29,13 +29,14 @@ bool all_within(const Position* positions, std::int64_t count, std::int64_t exte
 
 }  // namespace
 
-ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& arguments)
+ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& arguments, StatusWords* status)
     : program_(program),
       driver_(program.driver_),
       graph_(program.graph_),
       schedule_(program.schedule_),
       arguments_(arguments),
       queues_(program.queues_),
+      status_(status),
       values_(program.graph_.nodes.size()),
       output_buffers_(program.graph_.outputs.size()),
       given_(arguments.donated.begin(), arguments.donated.end()) {
@@ -54,13 +55,33 @@ void ProgramRun::run() {
       run_kernels(s, last);
     } else if (region != program_.regions_.end() && region->first == s) {
       last = region->last;
+      end_submission();
       run_fallback(*region++);
     } else if (program_.prepared_.calls[s] == nullptr || !run_call(s, step)) {
       run_call_alone(s);
     }
     s = last + 1;
   }
+  if (status_ != nullptr) {
+    begin_submission();
+    status_->collect();
+  }
+  end_submission();
   hand_out();
+}
+
+void ProgramRun::begin_submission() {
+  if (queues_ != nullptr && !submission_) submission_.emplace(driver_);
+}
+
+void ProgramRun::end_submission() {
+  if (!submission_) return;
+  submission_->end();
+  submission_.reset();
+}
+
+StatusWord* ProgramRun::status_of(std::uint32_t step) const {
+  return status_ == nullptr ? nullptr : program_.late_failures_.of_step(step, status_->address());
 }
 
 void ProgramRun::hand_out() const {
@@ -81,19 +102,13 @@ void ProgramRun::forget_donated() {
   }
 }
 
-std::vector<std::pair<std::uint32_t, FailureRef>> ProgramRun::known_failures() const {
-  std::vector<std::pair<std::uint32_t, FailureRef>> known;
+NodeFailures ProgramRun::known_failures() const {
+  NodeFailures known;
   for (std::uint32_t node = 0; node < values_.size(); ++node) {
     const FailureRef& failure = values_[node].failure;
     if (failure && failure != unknown_failure()) known.emplace_back(node, failure);
   }
   return known;
-}
-
-LateFailure* ProgramRun::expect_late(std::vector<std::uint32_t> nodes) {
-  auto failures = std::make_unique<LateFailure[]>(nodes.size());
-  late_.push_back({std::move(nodes), std::move(failures)});
-  return late_.back().failures.get();
 }
 
 // --- values ---
@@ -117,6 +132,15 @@ std::byte* ProgramRun::address(OperandRef operand) const {
     return static_cast<std::byte*>(arguments_.inputs[operand.index()]->buffer->data());
   }
   return static_cast<std::byte*>(values_[operand.index()].data);
+}
+
+std::byte* ProgramRun::stand_in(OperandRef operand) {
+  operand = schedule_.home(operand);
+  const bool is_input = operand.kind() == OperandRef::Kind::leaf;
+  const std::size_t bytes =
+      is_input ? byte_size(graph_.inputs[operand.index()]) : byte_size(graph_.nodes[operand.index()]);
+  if (stand_ins_.empty() || stand_ins_.back()->size() < bytes) stand_ins_.push_back(driver_.allocate(bytes));
+  return static_cast<std::byte*>(stand_ins_.back()->data());
 }
 
 void ProgramRun::place(std::uint32_t node) {
@@ -187,6 +211,7 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
     return;
   }
   or_poison(first, last, [&] {
+    begin_submission();
     bind(first, last);
     launch(first);
   });
@@ -215,10 +240,12 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
           kernel.operands[i].output || (s != first && operand.base.kind() == OperandRef::Kind::record &&
                                         program_.step_of_[operand.base.index()] >= first);
       if (made_here) continue;
-      const std::optional<std::int64_t> moved = failed(operand.base) ? std::nullopt : offset(operand.starts);
+      const bool is_failed = failed(operand.base);
+      if (is_failed && queues_ == nullptr) return false;
+      const std::optional<std::int64_t> moved = offset(operand.starts);
       if (!moved) return false;
-      kernels_.addresses.back() =
-          address(operand.base) + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
+      std::byte* const base = is_failed ? stand_in(operand.base) : address(operand.base);
+      kernels_.addresses.back() = base + *moved * static_cast<std::int64_t>(size_of(kernel.operands[i].dtype));
     }
     if (!step.picked.empty() && queues_ == nullptr && !positions_fit(step)) return false;
   }
@@ -279,7 +306,7 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
          .sizes = step.sizes,
          .cost = schedule_.steps[s].cost,
          .tile_count = kernels_.tile_operands.size() - first_tile,
-         .late = queues_ == nullptr || step.picked.empty() ? nullptr : expect_late(step.pickers)});
+         .status = status_of(s)});
     addresses += step.operands.size();
   }
 }
@@ -298,7 +325,11 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
       continue;
     }
     const OperandRef base = views.empty() ? operands[i] : views[i].base;
-    if (failed(base)) return false;
+    if (failed(base)) {
+      if (queues_ == nullptr) return false;
+      for (const std::uint32_t result : step.nodes) values_[result] = {nullptr, {}, unknown_failure()};
+      return true;
+    }
     call_.operands[i] = address(base);
     const OperandRef home = schedule_.home(base);
     const bool is_input = home.kind() == OperandRef::Kind::leaf;
@@ -311,9 +342,13 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
     if (*moved != 0) call_.inputs[i] = 0;
     call_.operands[i] = address(base) + *moved * static_cast<std::int64_t>(size_of(graph_.meta_of(operands[i]).dtype));
   }
+  const PreparedCall& call = *program_.prepared_.calls[number];
+  const bool waits = queues_ != nullptr && call.waits();
+  if (waits) end_submission();
   take_donated(number);
   note_update(step);
-  try {
+  or_poison(number, number, [&] {
+    if (!waits) begin_submission();
     call_.results.assign(info(record.op).result_count, nullptr);
     for (const std::uint32_t result : step.nodes) {
       place(result);
@@ -322,15 +357,9 @@ bool ProgramRun::run_call(std::uint32_t number, const Step& step) {
     if (info(record.op).updates_first_operand && call_.results[0] != call_.operands[0]) {
       driver_.copy(call_.results[0], call_.operands[0], byte_size(record));
     }
-    LateFailure* const late = queues_ == nullptr ? nullptr : expect_late({node});
-    const PreparedCall& call = *program_.prepared_.calls[number];
-    if (queues_ != nullptr && !call.waits()) count(kOnDevice);
-    call.run({call_.operands, call_.numbers, call_.results, call_.inputs, late});
-  } catch (const Error& error) {
-    poison(number, number, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    poison(number, number, ErrorKind::memory, kOutOfMemory);
-  }
+    if (queues_ != nullptr && !waits) count(kOnDevice);
+    call.run({call_.operands, call_.numbers, call_.results, call_.inputs, status_of(number)});
+  });
   return true;
 }
 
@@ -371,7 +400,9 @@ void ProgramRun::run_call_alone(std::uint32_t number) {
 }
 
 void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
-  NodeRunner runner(graph_, schedule_, arguments_, values_, driver_, queues_);
+  // What a device has code for, and runs alone because of a failure, is no fallback.
+  const bool is_fallback = schedule_.steps[first].is_call() && program_.prepared_.calls[first] == nullptr;
+  NodeRunner runner(graph_, schedule_, arguments_, values_, driver_, queues_, is_fallback);
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
     try {
@@ -380,6 +411,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
       poison(s, s, error.kind(), error.what());
       continue;
     }
+    end_submission();
     for (const std::uint32_t node : step.nodes) {
       if (graph_.nodes[node].op == op::result) continue;
       runner.run_placed(node, [this](std::uint32_t stored) { place(stored); });
@@ -396,6 +428,7 @@ void ProgramRun::keep_overwritten(const KernelStep& step) {
     NodeValue& value = values_[from.index()];
     const std::size_t bytes = byte_size(graph_.nodes[from.index()]);
     BufferRef copy = driver_.allocate(bytes);
+    begin_submission();
     driver_.copy(copy->data(), value.data, bytes);
     value.data = copy->data();
     value.buffer = std::move(copy);

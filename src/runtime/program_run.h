@@ -2,21 +2,21 @@
 #pragma once
 
 #include "backend/driver.h"
+#include "backend/submission.h"
 #include "runtime/compiled_program.h"
 #include "runtime/node_runner.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace lento {
 
 class ProgramRun {
  public:
-  ProgramRun(const CompiledProgram& program, const RunArguments& arguments);
+  /// `status`: of a device with queues, the words of this run, if it has any.
+  ProgramRun(const CompiledProgram& program, const RunArguments& arguments, StatusWords* status = nullptr);
   /// On a device with queues: queues the work and sets the buffers of the outputs, not their failures.
   void run();
 
@@ -24,25 +24,18 @@ class ProgramRun {
 
   /// Lets go of inputs whose memory results have taken: whoever holds such an input must not hold the result's memory.
   void forget_donated();
-  /// Failures that were known before the device began, by node. What a node has from an input is not told.
-  std::vector<std::pair<std::uint32_t, FailureRef>> known_failures() const;
-  /// Where the device says what failed while it ran.
-  struct Late {
-    std::vector<std::uint32_t> nodes;  // one per failure
-    std::unique_ptr<LateFailure[]> failures;
-  };
-  std::vector<Late> take_late() { return std::move(late_); }
+  /// Failures that were known before the device began. What a node has from an input is not told.
+  NodeFailures known_failures() const;
 
  private:
-  /// Where these nodes, one per failure, may fail later.
-  LateFailure* expect_late(std::vector<std::uint32_t> nodes);
-
   // --- values ---
 
   /// Why an operand cannot be read, or null.
   FailureRef failure_of(OperandRef operand) const;
   bool failed(OperandRef operand) const;
   std::byte* address(OperandRef operand) const;
+  /// Of a device with queues: as much memory as an operand has that failed, with anything in it.
+  std::byte* stand_in(OperandRef operand);
   /// Gives a node that is about to be computed its memory.
   void place(std::uint32_t node);
   /// Where a temporary lies.
@@ -62,14 +55,17 @@ class ProgramRun {
 
   /// Runs a kernel, or all of a chain of kernels.
   void run_kernels(std::uint32_t first, std::uint32_t last);
-  /// Where the operands of the kernels lie that come from outside; false when one of them failed.
+  /// Where the operands of the kernels lie that come from outside; false when they have to run node by node, because
+  /// one of them failed. A device with queues computes beside a failure, as it does beside those that it finds itself:
+  /// nothing is known to be wrong with what does not depend on it.
   bool find_operands(std::uint32_t first, std::uint32_t last);
   /// Whether all positions by which a kernel picks rows exist.
   bool positions_fit(const KernelStep& step) const;
   /// Gives the results memory and makes the launches complete.
   void bind(std::uint32_t first, std::uint32_t last);
   void launch(std::uint32_t first);
-  /// False when something it reads has failed; then running it alone finds out what.
+  /// False when something it reads has failed; then running it alone finds out what. A device with queues leaves it
+  /// out.
   bool run_call(std::uint32_t number, const Step& step);
   /// Runs neighbouring calls on the CPU device; one by one when that fails as a whole.
   void run_fallback(const FallbackRegion& region);
@@ -79,6 +75,11 @@ class ProgramRun {
   void run_alone(std::uint32_t first, std::uint32_t last);
   /// A kernel may write a result where an operand lies; node by node that would be too early, so the operand moves.
   void keep_overwritten(const KernelStep& step);
+  /// Around what is queued, on a device with queues; the host may wait after the end.
+  void begin_submission();
+  void end_submission();
+  /// The status words of a step; null when it has none.
+  StatusWord* status_of(std::uint32_t step) const;
 
   // --- donation ---
 
@@ -108,13 +109,15 @@ class ProgramRun {
   const Schedule& schedule_;
   const RunArguments& arguments_;
   DeviceQueues* queues_;
-  std::vector<Late> late_;
+  StatusWords* status_;
   std::vector<NodeValue> values_;          // one per node
   std::vector<BufferRef> output_buffers_;  // one per output
   std::vector<std::uint8_t> given_;        // one per input: its memory may still be taken
   BufferRef block_;                        // of temporaries
+  std::vector<BufferRef> stand_ins_;       // the last one is the largest
   BoundKernels kernels_;                   // what runs next, or ran last: the memory of these is used again
   BoundCall call_;
+  std::optional<Submission> submission_;  // ends before the memory above goes
 };
 
 }  // namespace lento

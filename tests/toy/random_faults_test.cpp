@@ -173,7 +173,8 @@ TEST_P(ToyFaults, D5_LosingADeviceAtAnyMoment) {
 TEST_P(ToyFaults, E6_E7_AFailureAtAnyMoment) {
   run_programs(
       [](int seed) {
-        const toy::Fault faults[] = {toy::Fault::allocate, toy::Fault::compile, toy::Fault::launch, toy::Fault::fence};
+        const toy::Fault faults[] = {toy::Fault::allocate, toy::Fault::compile, toy::Fault::launch, toy::Fault::fence,
+                                     toy::Fault::submission};
         return faults[seed / kParts % std::size(faults)];
       },
       [](const Error& error) {

@@ -1,6 +1,7 @@
 // Index maps: each element of the result is an element of an operand at a computed position.
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
+#include "backends/reference/slices.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "ir/attrs_index_map.gen.h"
@@ -57,6 +58,11 @@ Slice locate(const Shape& whole, const Shape& part, std::span<const Scalar> star
 }
 
 }  // namespace
+
+void require_slice_inside(const Shape& whole, const Shape& part, std::span<const Scalar> starts, const Ints& axes,
+                          const Ints& steps) {
+  if (element_count(part) != 0) locate(whole, part, starts, axes, steps);
+}
 
 void reshape(const Array& out, const Array& x, const ReshapeAttrs&) {
   if (x.size() != 0) std::memcpy(out.data(), x.data(), static_cast<std::size_t>(x.size()) * size_of(x.dtype()));

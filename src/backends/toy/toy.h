@@ -10,7 +10,7 @@ void register_toy();
 
 /// What the devices have code for. Programs that were compiled before stay as they are.
 enum class Support : std::uint8_t {
-  all,      // every op
+  all,      // every op, except for those of linear algebra
   kernels,  // whatever can be in a kernel; calls fall back
   few,      // ten elementwise ops
 };
@@ -26,8 +26,9 @@ void set_delays(std::uint64_t seed);
 /// they hang.
 void hold(bool held);
 
-/// What can be made to fail. A loss comes before some work of a queue of the device.
-enum class Fault : std::uint8_t { none, allocate, compile, fence, launch, loss };
+/// What can be made to fail. A submission is two events, its begin and its end; a loss comes before some work of a
+/// queue of the device.
+enum class Fault : std::uint8_t { none, allocate, compile, fence, launch, submission, loss };
 /// The `after`-th event of this kind from now on (0 is the next one) fails, once.
 void fail_at(Fault fault, int after = 0);
 

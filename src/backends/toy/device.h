@@ -1,0 +1,67 @@
+// A toy device: its driver and its queues.
+#pragma once
+
+#include "backend/driver.h"
+#include "backend/queues.h"
+#include "backends/toy/memory.h"
+#include "backends/toy/queue.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace lento::toy {
+
+class ToyDevice final : public Driver, public DeviceQueues {
+ public:
+  explicit ToyDevice(std::uint8_t id);
+
+  const Target& target() const override;
+  BufferRef allocate(std::size_t bytes) override { return allocate(bytes, true); }
+  BufferRef allocate(std::size_t bytes, bool for_compute);
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  PreparedSchedule prepare(const Graph& graph, const Schedule& schedule, const CompileOptions& options) override;
+  void launch(const KernelLaunch& launch) override;
+  std::unique_ptr<StatusWords> status_words(std::size_t count) override;
+  /// What is queued in a submission is held back until its end.
+  void begin_submission() override;
+  void end_submission() override;
+  void drop_submission() noexcept override;
+
+  FenceRef make_fence() override;
+  using DeviceQueues::record;
+  void record(Queue queue, const FenceRef& fence) noexcept override;
+  void wait(Queue queue, const FenceRef& fence) noexcept override;
+  void upload(void* to, const void* from_host, std::size_t bytes) override;
+  void download(void* to_host, const void* from, std::size_t bytes) override;
+  BufferRef host_memory(std::size_t bytes) override;
+
+  // --- for what it runs ---
+
+  /// Within a submission.
+  void compute(std::function<void()> work);
+  /// What the device's threads find at one of its addresses.
+  std::byte* own(const void* address) const { return memory_.own(address); }
+  /// Its code did what no code may do.
+  void fault();
+
+ private:
+  class Status;
+
+  WorkQueue& of(Queue queue) { return queues_[static_cast<std::size_t>(queue)]; }
+  /// Ends the process when the calling thread is in a submission, where nobody waits.
+  void require_no_submission(Queue queue) const;
+  /// What still reads it later reads nonsense, and the tests see it. The memory of a lost device goes with it.
+  void release(void* data, std::size_t size);
+
+  const std::uint8_t id_;
+  Memory memory_;
+  std::array<WorkQueue, kQueues> queues_;
+};
+
+/// A word of the device as an atomic maximum leaves it; one thread runs what is computed.
+void raise_to(StatusWord& word, StatusWord value);
+
+}  // namespace lento::toy
