@@ -1,5 +1,5 @@
 // DeviceQueues: what a device gives that works on its own, in memory of its own. Compiled programs are queued by its
-// driver; here are the copies between its memory and the host's, and the order between queues. Any thread may call all
+// driver; here are the copies between its memory and others, and the order between queues. Any thread may call all
 // of it. What throws has queued nothing; what is noexcept fails only with the device, which is lost then
 // (base/usable_devices.h).
 #pragma once
@@ -40,6 +40,15 @@ class DeviceQueues {
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
   /// Memory of the host that this device copies from and to best.
   virtual BufferRef host_memory(std::size_t bytes) = 0;
+
+  /// Whether fetch() copies from that device, another one of the same backend.
+  virtual bool can_fetch(std::uint8_t from_device) const {
+    (void)from_device;
+    return false;
+  }
+  /// Queues a copy from the other device's memory to this one's, for Queue::upload of this device. What it reads is
+  /// there when it is called, and stays until the copy has ended.
+  virtual void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes);
 };
 
 }  // namespace lento

@@ -4,6 +4,7 @@
 #include "backend/queues.h"
 #include "base/counters.h"
 #include "base/fork.h"
+#include "base/function_ref.h"
 #include "base/timings.h"
 #include "base/usable_devices.h"
 #include "executor/work.h"
@@ -30,7 +31,14 @@ constexpr std::size_t kInlineBytes = std::size_t{1} << 18;
 
 DeviceQueues* queues_of(std::uint8_t device) { return backend_of(device).queues(device); }
 
-/// Through the memory of the host: from it, to it, or both.
+/// Whether a device copies from another one by itself. Of one backend, since nobody else knows its addresses.
+bool is_direct(std::uint8_t from, std::uint8_t to) {
+  if (&backend_of(from) != &backend_of(to)) return false;
+  const DeviceQueues* const queues = queues_of(to);
+  return queues != nullptr && queues->can_fetch(from);
+}
+
+/// From device to device, or through the memory of the host: from it, to it, or both.
 struct Transfer final : Work {
   Transfer(DeviceQueues* of_source, const Value& source, std::uint8_t to)
       : Work(to), from(of_source), source_device(source.info.device) {}
@@ -95,6 +103,11 @@ struct Transfer final : Work {
       return finish();
     }
     if (from == nullptr) return deliver(*source.buffer);
+    if (is_direct(source_device, device)) {
+      return arrive([&](DeviceQueues& queues) {
+        queues.fetch(target->data(), source_device, source.buffer->data(), source.buffer->size());
+      });
+    }
     DeviceQueues* const onwards = queues_of(device);
     arrives = onwards == nullptr;
     if (!arrives) staging = onwards->host_memory(source.buffer->size());
@@ -107,15 +120,21 @@ struct Transfer final : Work {
   /// From the host's memory to the target.
   FenceRef deliver(const Buffer& host) {
     arrives = true;
-    DeviceQueues* const queues = queues_of(device);
-    if (queues == nullptr) {
+    if (queues_of(device) == nullptr) {
       backend_of(device).copy_from_host(*target, host.data(), host.size());
       outputs[0]->buffer = std::move(target);
       return {};
     }
-    FenceRef there = queues->make_fence();
-    queues->upload(target->data(), host.data(), host.size());
-    queues->record(Queue::upload, there);
+    return arrive([&](DeviceQueues& queues) { queues.upload(target->data(), host.data(), host.size()); });
+  }
+
+  /// The last part, on a device with queues.
+  FenceRef arrive(FunctionRef<void(DeviceQueues&)> queue_copy) {
+    arrives = true;
+    DeviceQueues& queues = *queues_of(device);
+    FenceRef there = queues.make_fence();
+    queue_copy(queues);
+    queues.record(Queue::upload, there);
     outputs[0]->buffer = std::move(target);
     return there;
   }
@@ -163,7 +182,12 @@ ValueRef copy_to_device(const ValueRef& source, std::size_t bytes, const ValueIn
   require_usable(source->info.device);
   require_usable(info.device);
   DeviceQueues* const from = queues_of(source->info.device);
-  count(from == nullptr ? kUploads : queues_of(info.device) == nullptr ? kDownloads : kMoves);
+  if (is_direct(source->info.device, info.device)) {
+    count(kMoves);
+  } else {
+    if (from != nullptr) count(kDownloads);
+    if (from == nullptr || queues_of(info.device) != nullptr) count(kUploads);
+  }
   return transfer(source, from, bytes, info);
 }
 

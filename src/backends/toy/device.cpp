@@ -1,5 +1,6 @@
 #include "backends/toy/device.h"
 
+#include "backend/backend.h"
 #include "backends/reference/interpret_kernel.h"
 #include "backends/toy/call.h"
 #include "backends/toy/toy.h"
@@ -227,6 +228,13 @@ void ToyDevice::upload(void* to, const void* from_host, std::size_t bytes) {
 void ToyDevice::download(void* to_host, const void* from, std::size_t bytes) {
   require_usable(id_);
   of(Queue::download).push([this, to_host, from, bytes] { std::memcpy(to_host, memory_.own(from), bytes); });
+}
+
+void ToyDevice::fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes) {
+  require_usable(id_);
+  require_usable(from_device);
+  const auto* const other = static_cast<const ToyDevice*>(backend_of(from_device).driver(from_device));
+  of(Queue::upload).push([this, to, other, from, bytes] { std::memcpy(own(to), other->own(from), bytes); });
 }
 
 BufferRef ToyDevice::host_memory(std::size_t bytes) {

@@ -37,6 +37,8 @@ class ToyDevice final : public Driver, public DeviceQueues {
   void upload(void* to, const void* from_host, std::size_t bytes) override;
   void download(void* to_host, const void* from, std::size_t bytes) override;
   BufferRef host_memory(std::size_t bytes) override;
+  bool can_fetch(std::uint8_t) const override { return true; }
+  void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes) override;
 
   // --- for what it runs ---
 
