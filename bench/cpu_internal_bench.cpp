@@ -37,7 +37,7 @@ void set_rate(benchmark::State& state, double products) {
 }
 
 void multiply(benchmark::State& state, DType dtype, const Shape& a_shape, const Shape& b_shape, bool b_transposed) {
-  lento::cpu::MatmulProblem problem = lento::cpu::MatmulProblem::of(dtype, a_shape, b_shape);
+  lento::MatmulProblem problem = lento::MatmulProblem::of(dtype, a_shape, b_shape);
   if (b_transposed) {
     problem.b.row = 1;
     problem.b.column = problem.k;
@@ -80,10 +80,10 @@ void many_small(benchmark::State& state) {
 }
 BENCHMARK(many_small)->Arg(4)->Arg(16)->UseRealTime();
 
-void convolve(benchmark::State& state, lento::cpu::ConvolutionKind kind) {
+void convolve(benchmark::State& state, lento::ConvolutionKind kind) {
   const std::int64_t n = state.range(0), c = state.range(1), h = state.range(2), o = state.range(3), k = state.range(4);
   const std::int64_t groups = state.range(5);
-  const lento::cpu::ConvolutionProblem problem{
+  const lento::ConvolutionProblem problem{
       kind, DType::float32, {n, c, h, h}, {o, c / groups, k, k}, {n, o, h, h}, {1, 1}, {k / 2, k / 2}, {1, 1}, groups};
   const auto prepared = lento::cpu::PreparedConvolution::make(problem);
   if (prepared == nullptr) return state.SkipWithError("not supported");
@@ -100,9 +100,9 @@ void convolution_shapes(benchmark::internal::Benchmark* bench) {
       ->Args({1, 256, 14, 1024, 1, 1});
   bench->Args({4, 128, 28, 128, 3, 128})->UseRealTime();
 }
-BENCHMARK_CAPTURE(convolve, forward, lento::cpu::ConvolutionKind::forward)->Apply(convolution_shapes);
-BENCHMARK_CAPTURE(convolve, input_grad, lento::cpu::ConvolutionKind::input_grad)->Apply(convolution_shapes);
-BENCHMARK_CAPTURE(convolve, weight_grad, lento::cpu::ConvolutionKind::weight_grad)->Apply(convolution_shapes);
+BENCHMARK_CAPTURE(convolve, forward, lento::ConvolutionKind::forward)->Apply(convolution_shapes);
+BENCHMARK_CAPTURE(convolve, input_grad, lento::ConvolutionKind::input_grad)->Apply(convolution_shapes);
+BENCHMARK_CAPTURE(convolve, weight_grad, lento::ConvolutionKind::weight_grad)->Apply(convolution_shapes);
 
 void parallel_for_nothing(benchmark::State& state) {
   std::vector<int> done(64 * 64);

@@ -5,6 +5,15 @@
 
 namespace lento {
 
+std::vector<std::size_t> own_calls(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
+  std::vector<std::size_t> own;
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    if (step.is_call() && !options.falls_back(graph.nodes[step.nodes[0]].op)) own.push_back(s);
+  }
+  return own;
+}
+
 void Driver::launch_chain(std::span<const KernelLaunch>, std::span<const TileOperand>, const Chain&) {
   fail<BackendError>("this device has no chains of kernels");
 }

@@ -77,6 +77,10 @@ struct PreparedSchedule {
   std::size_t compiled = 0;                                // kernels that had to be compiled
 };
 
+/// The steps that are calls for which a device may have something of its own: all but those that the user takes from
+/// it.
+std::vector<std::size_t> own_calls(const Graph& graph, const Schedule& schedule, const CompileOptions& options);
+
 /// A kernel with all it needs to run.
 struct KernelLaunch {
   KernelBinary* binary;

@@ -58,11 +58,7 @@ class CpuDriver final : public Driver {
     PreparedSchedule prepared;
     prepared.kernels = code_.find(schedule.kernels, options.tier, prepared.compiled);
     prepared.calls.resize(schedule.steps.size());
-    std::vector<std::size_t> own;
-    for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-      const Step& step = schedule.steps[s];
-      if (step.is_call() && !options.falls_back(graph.nodes[step.nodes[0]].op)) own.push_back(s);
-    }
+    const std::vector<std::size_t> own = own_calls(graph, schedule, options);
     // On all threads: a primitive of oneDNN takes up to a millisecond, since it generates code.
     parallel_for(static_cast<std::int64_t>(own.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {

@@ -1,9 +1,9 @@
 #include "backends/cpu/prepared_call.h"
 
+#include "backend/library_problems.h"
 #include "backends/cpu/libraries/conv.h"
 #include "backends/cpu/libraries/matmul.h"
 #include "backends/cpu/native/reduce.h"
-#include "ir/attrs_contraction.gen.h"
 #include "ir/op_contraction.gen.h"
 #include "ir/op_creation.gen.h"
 #include "ir/op_fft.gen.h"
@@ -23,65 +23,6 @@ namespace lento::cpu {
 namespace {
 
 constexpr double kNanosecondsPerProduct = 0.02;
-
-MatrixStrides matrix_strides(const View& view, const Shape& own, const Ints& batch) {
-  Shape whole = batch;
-  whole.push_back(own[own.size() - 2]);
-  whole.push_back(own[own.size() - 1]);
-  const Ints strides = broadcast_strides(view, own, whole);
-  MatrixStrides result;
-  result.batch = Ints(strides.span().first(batch.size()));
-  result.row = strides[batch.size()];
-  result.column = strides[batch.size() + 1];
-  return result;
-}
-
-std::optional<MatmulProblem> matmul_problem(const Graph& graph, const Step& step) {
-  const Record& node = graph.nodes[step.nodes[0]];
-  const std::span<const OperandRef> operands = graph.operands(node);
-  const Meta a = graph.meta_of(operands[0]);
-  const Meta b = graph.meta_of(operands[1]);
-  if (a.dtype != node.dtype || b.dtype != node.dtype) return std::nullopt;
-  const Shape& out = shape_of(node.shape);
-  MatmulProblem problem;
-  problem.dtype = node.dtype;
-  problem.batch = Ints(out.span().first(out.size() - 2));
-  problem.m = out[out.size() - 2];
-  problem.n = out[out.size() - 1];
-  problem.k = a.shape.back();
-  problem.a = matrix_strides(step.call().views[0], a.shape, problem.batch);
-  problem.b = matrix_strides(step.call().views[1], b.shape, problem.batch);
-  return problem;
-}
-
-std::optional<ConvolutionProblem> convolution_problem(const Graph& graph, const Record& node) {
-  const std::span<const OperandRef> operands = graph.operands(node);
-  const Meta first = graph.meta_of(operands[0]);
-  const Meta second = graph.meta_of(operands[1]);
-  if (first.dtype != node.dtype || second.dtype != node.dtype) return std::nullopt;
-  const Shape& out = shape_of(node.shape);
-  ConvolutionProblem problem;
-  problem.dtype = node.dtype;
-  const auto take = [&problem](ConvolutionKind kind, const auto& attrs, const Shape& x, const Shape& weight,
-                               const Shape& y) {
-    problem.kind = kind;
-    problem.x = x;
-    problem.weight = weight;
-    problem.y = y;
-    problem.stride = attrs.stride;
-    problem.padding_low = attrs.padding_low;
-    problem.dilation = attrs.dilation;
-    problem.groups = attrs.groups;
-  };
-  if (node.op == op::convolution) {
-    take(ConvolutionKind::forward, decode_convolution(node.attrs), first.shape, second.shape, out);
-  } else if (node.op == op::convolution_input_grad) {
-    take(ConvolutionKind::input_grad, decode_convolution_input_grad(node.attrs), out, second.shape, first.shape);
-  } else {
-    take(ConvolutionKind::weight_grad, decode_convolution_weight_grad(node.attrs), second.shape, out, first.shape);
-  }
-  return problem;
-}
 
 class MatmulCall final : public PreparedCall {
  public:
@@ -128,13 +69,13 @@ class ConvolutionCall final : public PreparedCall {
 }  // namespace
 
 std::unique_ptr<const PreparedCall> make_matmul_call(const Graph& graph, const Step& step) {
-  const std::optional<MatmulProblem> problem = matmul_problem(graph, step);
+  const std::optional<MatmulProblem> problem = MatmulProblem::of(graph, graph.nodes[step.nodes[0]], step.call().views);
   std::unique_ptr<const PreparedMatmul> prepared = problem ? PreparedMatmul::make(*problem) : nullptr;
   return prepared == nullptr ? nullptr : std::make_unique<MatmulCall>(std::move(prepared));
 }
 
 std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, const Step& step) {
-  const std::optional<ConvolutionProblem> problem = convolution_problem(graph, graph.nodes[step.nodes[0]]);
+  const std::optional<ConvolutionProblem> problem = ConvolutionProblem::of(graph, graph.nodes[step.nodes[0]]);
   std::unique_ptr<const PreparedConvolution> prepared = problem ? PreparedConvolution::make(*problem) : nullptr;
   return prepared == nullptr ? nullptr : std::make_unique<ConvolutionCall>(std::move(prepared), problem->kind);
 }

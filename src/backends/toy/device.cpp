@@ -103,11 +103,9 @@ PreparedSchedule ToyDevice::prepare(const Graph& graph, const Schedule& schedule
   for (const Kernel& kernel : schedule.kernels) prepared.kernels.push_back(std::make_shared<ToyKernel>(kernel));
   prepared.compiled = schedule.kernels.size();
   prepared.calls.resize(schedule.steps.size());
-  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    const Step& step = schedule.steps[s];
-    if (step.is_kernel() || supported != Support::all) continue;
-    const Record& record = graph.nodes[step.nodes[0]];
-    if (!options.falls_back(record.op)) prepared.calls[s] = make_call(graph, record, *this);
+  if (supported != Support::all) return prepared;
+  for (const std::size_t s : own_calls(graph, schedule, options)) {
+    prepared.calls[s] = make_call(graph, graph.nodes[schedule.steps[s].nodes[0]], *this);
   }
   return prepared;
 }

@@ -1,8 +1,6 @@
 // Fourier transforms as prepared calls.
 #include "backends/cpu/fft/fft.h"
 #include "backends/cpu/prepared_call.h"
-#include "ir/attrs_fft.gen.h"
-#include "ir/op_fft.gen.h"
 
 namespace lento::cpu {
 
@@ -29,29 +27,7 @@ class FftCall final : public PreparedCall {
 }  // namespace
 
 std::unique_ptr<const PreparedCall> make_fft_call(const Graph& graph, const Step& step) {
-  const Record& node = graph.nodes[step.nodes[0]];
-  const Meta x = graph.meta_of(graph.operands(node)[0]);
-  FftProblem problem;
-  problem.dtype = x.dtype;
-  std::size_t axis = 0;
-  if (node.op == op::fft_c2c) {
-    const FftC2cAttrs attrs = decode_fft_c2c(node.attrs);
-    axis = static_cast<std::size_t>(attrs.axis);
-    problem.inverse = attrs.inverse;
-    problem.size = x.shape[axis];
-  } else if (node.op == op::fft_r2c) {
-    axis = static_cast<std::size_t>(decode_fft_r2c(node.attrs).axis);
-    problem.kind = FftKind::real_to_complex;
-    problem.size = x.shape[axis];
-  } else {
-    const FftC2rAttrs attrs = decode_fft_c2r(node.attrs);
-    axis = static_cast<std::size_t>(attrs.axis);
-    problem.kind = FftKind::complex_to_real;
-    problem.size = attrs.size;
-  }
-  problem.outer = element_count(x.shape.span().first(axis));
-  problem.inner = element_count(x.shape.span().subspan(axis + 1));
-  return std::make_unique<FftCall>(problem);
+  return std::make_unique<FftCall>(FftProblem::of(graph, graph.nodes[step.nodes[0]]));
 }
 
 }  // namespace lento::cpu

@@ -11,25 +11,11 @@
 // number of threads.
 #pragma once
 
-#include <lento/dtype.h>
+#include "backend/library_problems.h"
 
-#include <cstdint>
 #include <memory>
 
 namespace lento::cpu {
-
-enum class FftKind : std::uint8_t { complex, real_to_complex, complex_to_real };
-
-/// Along the middle one of three axes (outer, size, inner), as in the catalogue's fft_c2c, fft_r2c and fft_c2r; a
-/// complex side of a real transform has size / 2 + 1 elements there.
-struct FftProblem {
-  FftKind kind = FftKind::complex;
-  DType dtype = DType::complex64;  // of the operand
-  std::int64_t outer = 1;
-  std::int64_t size = 1;
-  std::int64_t inner = 1;
-  bool inverse = false;  // kind complex; complex_to_real always is
-};
 
 class PreparedFft {
  public:

@@ -5,9 +5,7 @@
 // slices of channels, and every piece is computed by one thread, so the bits do not depend on the number of threads.
 #pragma once
 
-#include <lento/dtype.h>
-#include <lento/ints.h>
-
+#include "backend/library_problems.h"
 #include "backends/cpu/libraries/onednn.h"
 
 #include <cstddef>
@@ -16,20 +14,6 @@
 #include <vector>
 
 namespace lento::cpu {
-
-/// As in the catalogue's `convolution`, `convolution_input_grad` and `convolution_weight_grad`, whose result is one of
-/// the three shapes; all are contiguous.
-struct ConvolutionProblem {
-  ConvolutionKind kind = ConvolutionKind::forward;
-  DType dtype = DType::float32;
-  Shape x;       // (N, C, *S)
-  Shape weight;  // (O, C / groups, *K)
-  Shape y;       // (N, O, *R): the result, or grad_output
-  Ints stride;
-  Ints padding_low;
-  Ints dilation;
-  std::int64_t groups = 1;
-};
 
 class PreparedConvolution {
  public:

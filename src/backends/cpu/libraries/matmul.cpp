@@ -43,43 +43,6 @@ std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
-/// Joins neighbouring batch axes that both operands walk over like one, and drops those of extent 1.
-void join_batch_axes(MatmulProblem& problem) {
-  Ints extents, a, b;
-  for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
-    const std::int64_t extent = problem.batch[axis];
-    if (extent == 1) continue;
-    const std::int64_t a_stride = problem.a.batch[axis];
-    const std::int64_t b_stride = problem.b.batch[axis];
-    if (!extents.empty() && a.back() == a_stride * extent && b.back() == b_stride * extent) {
-      extents.back() *= extent;
-      a.back() = a_stride;
-      b.back() = b_stride;
-    } else {
-      extents.push_back(extent);
-      a.push_back(a_stride);
-      b.push_back(b_stride);
-    }
-  }
-  problem.batch = extents;
-  problem.a.batch = a;
-  problem.b.batch = b;
-}
-
-/// One b for all matrices of a, which lie below each other: a single product with more rows.
-void fold_batch_into_rows(MatmulProblem& problem) {
-  if (problem.batch.size() != 1 || problem.b.batch[0] != 0) return;
-  if (problem.m == 1) {
-    problem.a.row = problem.a.batch[0];
-  } else if (problem.a.batch[0] != problem.m * problem.a.row) {
-    return;
-  }
-  problem.m *= problem.batch[0];
-  problem.batch.clear();
-  problem.a.batch.clear();
-  problem.b.batch.clear();
-}
-
 /// Copies a matrix of `lines` lines of `length` elements, close together; halves become float32.
 template <class T, class To>
 void copy_lines(const T* from, std::int64_t lines, std::int64_t length, std::int64_t line_stride, std::int64_t stride,
@@ -108,34 +71,6 @@ struct PreparedMatmul::Tile {
   bool last_n;
 };
 
-MatmulProblem MatmulProblem::of(DType dtype, const Shape& a, const Shape& b) {
-  MatmulProblem problem;
-  problem.dtype = dtype;
-  const std::size_t rank = std::max(a.size(), b.size()) - 2;
-  problem.m = a[a.size() - 2];
-  problem.k = a[a.size() - 1];
-  problem.n = b[b.size() - 1];
-  problem.batch.resize(rank, 1);
-  const auto place = [&](const Shape& shape, MatrixStrides& strides) {
-    const std::size_t own = shape.size() - 2;
-    strides.column = 1;
-    strides.row = shape[own + 1];
-    strides.batch.resize(rank, 0);
-    std::int64_t stride = shape[own] * shape[own + 1];
-    for (std::size_t axis = own; axis-- > 0;) {
-      const std::size_t at = rank - own + axis;
-      if (shape[axis] != 1) {
-        strides.batch[at] = stride;
-        problem.batch[at] = shape[axis];
-      }
-      stride *= shape[axis];
-    }
-  };
-  place(a, problem.a);
-  place(b, problem.b);
-  return problem;
-}
-
 PreparedMatmul::Side PreparedMatmul::side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns) {
   const auto in_lines = [](std::int64_t lines, std::int64_t length, std::int64_t line_stride, std::int64_t stride) {
     return (length == 1 || stride == 1) && (lines == 1 || (line_stride >= length && line_stride <= kLargestExtent));
@@ -156,8 +91,7 @@ PreparedMatmul::Side PreparedMatmul::side_of(const MatrixStrides& strides, std::
 }
 
 PreparedMatmul::PreparedMatmul(const MatmulProblem& problem) : problem_(problem) {
-  join_batch_axes(problem_);
-  fold_batch_into_rows(problem_);
+  problem_.merge_batch();
   batch_count_ = element_count(problem_.batch.span());
   a_ = side_of(problem_.a, problem_.m, problem_.k);
   b_ = side_of(problem_.b, problem_.k, problem_.n);

@@ -13,36 +13,14 @@
 #pragma once
 
 #include <lento/dtype.h>
-#include <lento/ints.h>
 
+#include "backend/library_problems.h"
 #include "backends/cpu/libraries/onednn.h"
 
 #include <cstdint>
 #include <memory>
 
 namespace lento::cpu {
-
-/// How the matrices of an operand lie in memory; in elements, may be 0 (repeated) or negative.
-struct MatrixStrides {
-  Ints batch;  // one per batch axis
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-};
-
-/// c[..., i, j] = sum over l of a[..., i, l] * b[..., l, j]; c is contiguous.
-struct MatmulProblem {
-  DType dtype = DType::float32;
-  Ints batch;  // the batch axes of the result
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  MatrixStrides a;  // m × k
-  MatrixStrides b;  // k × n
-
-  /// Contiguous operands of these shapes, whose batch axes broadcast. An operand that is transposed in memory is had by
-  /// swapping its row and column strides.
-  static MatmulProblem of(DType dtype, const Shape& a, const Shape& b);
-};
 
 class PreparedMatmul {
  public:

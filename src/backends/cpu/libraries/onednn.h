@@ -6,6 +6,8 @@
 #include <lento/dtype.h>
 #include <lento/ints.h>
 
+#include "backend/library_problems.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +34,6 @@ class MatmulPrimitive {
   virtual ~MatmulPrimitive() = default;
   virtual void run(const void* a, const void* b, void* c) const = 0;
 };
-
-enum class ConvolutionKind : std::uint8_t { forward, input_grad, weight_grad };
 
 /// What is convolved, as in the primitives of the catalogue: x (N, C, *S), weight (groups, O / groups, C / groups, *K)
 /// or, with one group, (O, C, *K), y (N, O, *R). forward computes y, input_grad x, weight_grad the weight.
