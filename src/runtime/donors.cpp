@@ -54,6 +54,10 @@ bool updates_input(const Graph& graph, const Schedule& schedule, const std::vect
 
 Donors::Donors(const Graph& graph, const Schedule& schedule) : donors_(schedule.steps.size()) {
   const std::vector<std::uint32_t> last_use = last_uses(graph, schedule);
+  const auto add = [&](std::uint32_t step, std::uint32_t input, std::uint32_t node) {
+    const Place& place = schedule.places[node];
+    if (place.kind == Place::Kind::output) donors_[step].push_back({input, place.output, place.bytes});
+  };
   // Inputs that nothing reads any more, by their size. The steps of a chain run interleaved: what one of them reads is
   // needed until the end of all, except for an input that all of them walk over as they walk over the result.
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> dead;
@@ -68,7 +72,7 @@ Donors::Donors(const Graph& graph, const Schedule& schedule) : donors_(schedule.
     for (std::uint32_t s = first; s <= last; ++s) {
       const Step& step = schedule.steps[s];
       if (updates_input(graph, schedule, last_use, s)) {
-        donors_[s].push_back({schedule.home(graph.operands(graph.nodes[step.nodes[0]])[0]).index(), step.nodes[0]});
+        add(s, schedule.home(graph.operands(graph.nodes[step.nodes[0]])[0]).index(), step.nodes[0]);
       }
       if (step.is_call()) continue;
       const KernelStep& run = step.kernel();
@@ -76,14 +80,14 @@ Donors::Donors(const Graph& graph, const Schedule& schedule) : donors_(schedule.
         const OperandRef from = run.operands[pair.operand].base;
         if (from.kind() == OperandRef::Kind::leaf && last_use[from.index()] == s &&
             (first == last || walked_alike(schedule, from, first, last))) {
-          donors_[s].push_back({from.index(), run.operands[pair.result].base.index()});
+          add(s, from.index(), run.operands[pair.result].base.index());
         }
       }
       for (const std::uint32_t node : step.nodes) {
         if (schedule.places[node].kind != Place::Kind::output) continue;
         const std::vector<std::uint32_t>& inputs = dead[schedule.places[node].bytes];
         for (std::size_t i = 0; i < std::min(inputs.size(), kMostDonors); ++i) {
-          donors_[s].push_back({inputs[inputs.size() - 1 - i], node});
+          add(s, inputs[inputs.size() - 1 - i], node);
         }
       }
     }
@@ -93,19 +97,17 @@ Donors::Donors(const Graph& graph, const Schedule& schedule) : donors_(schedule.
   }
 }
 
-/// As a run takes donors (ProgramRun::take_donated).
 std::size_t Donors::reused_bytes(const Schedule& schedule, std::span<const std::uint8_t> donated) const {
   std::vector<std::uint8_t> given(donated.begin(), donated.end());
   std::vector<std::uint8_t> there(schedule.places.size(), 0);  // by output: it has memory
   std::size_t total = 0;
   for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
-    for (const Donor& donor : donors_[s]) {
-      const Place& place = schedule.places[donor.node];
-      if (place.kind != Place::Kind::output || given[donor.input] == 0 || there[place.output] != 0) continue;
-      given[donor.input] = 0;
-      there[place.output] = 1;
-      total += place.bytes;
-    }
+    hand_over(
+        s, given, [&](std::uint32_t output) { return there[output] != 0; },
+        [&](const Donor& donor) {
+          there[donor.output] = 1;
+          total += donor.bytes;
+        });
     for (const std::uint32_t node : schedule.steps[s].nodes) {
       if (schedule.places[node].kind == Place::Kind::output) there[schedule.places[node].output] = 1;
     }

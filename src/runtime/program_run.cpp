@@ -438,14 +438,13 @@ void ProgramRun::keep_overwritten(const KernelStep& step) {
 // --- donation ---
 
 void ProgramRun::take_donated(std::uint32_t number) {
-  for (const Donors::Donor& donor : program_.donors_.of(number)) {
-    const Place& place = schedule_.places[donor.node];
-    if (place.kind != Place::Kind::output || given_[donor.input] == 0 || output_buffers_[place.output]) continue;
-    given_[donor.input] = 0;
-    output_buffers_[place.output] = arguments_.inputs[donor.input]->buffer;
-    driver_.overwrites(*output_buffers_[place.output]);
-    count(kDonation);
-  }
+  program_.donors_.hand_over(
+      number, given_, [&](std::uint32_t output) { return static_cast<bool>(output_buffers_[output]); },
+      [&](const Donors::Donor& donor) {
+        output_buffers_[donor.output] = arguments_.inputs[donor.input]->buffer;
+        driver_.overwrites(*output_buffers_[donor.output]);
+        count(kDonation);
+      });
 }
 
 void ProgramRun::note_update(const Step& step) const {
