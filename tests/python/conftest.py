@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,14 @@ def no_older_failures() -> None:
             lento.wait()
             return
     raise AssertionError("wait() never stops raising")
+
+
+@pytest.fixture
+def no_closures_left() -> Iterator[None]:
+    """What a test of closures leaves behind is not the next one's."""
+    yield
+    import lento
+
+    lento.wait_closures()
+    for device in lento.devices():
+        lento.run_step_closures(device)

@@ -18,6 +18,9 @@ from locations import BUILD
 
 _core._register_testing_devices()
 
+# What a submitter is told of a closure that failed (clause C5).
+REFUSED = "Cannot run asynchronous closure due to previously raised exception"
+
 
 def ones(count: int = 3, device: str | None = None) -> lento.Tensor:
     return lento.asarray(np.ones(count, np.float32), device=device)

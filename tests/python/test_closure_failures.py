@@ -12,17 +12,9 @@ from typing import Any
 
 import lento
 import pytest
-from engine import Boom, Counts, boom, ones
+from engine import REFUSED, Boom, Counts, boom, ones
 
-REFUSED = "Cannot run asynchronous closure due to previously raised exception"
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
-    yield
-    lento.wait_closures()
-    for device in lento.devices():
-        lento.run_step_closures(device)
+pytestmark = pytest.mark.usefixtures("no_closures_left")
 
 
 # --- C4 ---

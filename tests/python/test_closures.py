@@ -6,23 +6,14 @@ import collections
 import os
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import lento
 import pytest
-from engine import Boom, Counts, boom, closed_gate, in_thread, ones
+from engine import REFUSED, Boom, Counts, boom, closed_gate, in_thread, ones
 from lento import _core
 
-REFUSED = "Cannot run asynchronous closure due to previously raised exception"
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
-    yield
-    lento.wait_closures()
-    for device in lento.devices():
-        lento.run_step_closures(device)
+pytestmark = pytest.mark.usefixtures("no_closures_left")
 
 
 # --- C1 ---

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from engine import check_program, run_program
-
-REFUSED = "Cannot run asynchronous closure due to previously raised exception"
+from engine import REFUSED, check_program, run_program
 
 # --- C3, C5: the queue of asynchronous closures, whose length the environment sets ---
 
