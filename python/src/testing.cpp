@@ -6,6 +6,7 @@
 
 #include "backends/testing/testing.h"
 #include "backends/toy/toy.h"
+#include "base/progress.h"
 #include "executor/closures.h"
 
 #include <nanobind/stl/string_view.h>
@@ -44,6 +45,9 @@ void bind_testing(nb::module_& module) {
   module.def(
       "_set_closure_idle_time",
       [](int milliseconds) { set_closure_idle_time(std::chrono::milliseconds(milliseconds)); },
+      nb::arg("milliseconds"));
+  module.def(
+      "_set_patience", [](int milliseconds) { set_patience(std::chrono::milliseconds(milliseconds)); },
       nb::arg("milliseconds"));
   module.def("_closure_workers", &closure_workers);
   module.def("_register_testing_devices", &testing::register_testing_backends);

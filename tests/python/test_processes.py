@@ -116,6 +116,40 @@ lento.step()
     check_program(program, "early\nlate\n[2.0, 2.0]\n")
 
 
+HANGING_PROGRAM = """
+import os, lento
+from lento import _core
+_core._register_toy()
+_core._set_patience(20)
+x, here = lento.asarray([1.0, 2.0], device="toy:0"), lento.asarray([1.0])
+lento.wait()
+_core._toy_hold(True)
+y = x + 1
+lento.add_step_closure(print, (y,), run_async=True, device="toy:0")
+lento.step("toy:0")
+child = os.fork()
+if child == 0:
+    try:
+        y.tolist()
+    except lento.DeviceError as error:
+        print(error)
+    print((here + 1).tolist(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print("the parent ends")
+"""
+
+
+def test_e5_c3_neither_a_fork_nor_the_end_waits_for_a_device_that_hangs() -> None:
+    done = run_program(HANGING_PROGRAM)
+    assert done.returncode == 0
+    failed, computed, last = done.stdout.splitlines()
+    assert failed.startswith("it was being computed when the process forked, and nothing went on")
+    assert (computed, last) == ("[2.0]", "the parent ends")
+    told = "lento: nothing has gone on on toy:0 for 0.02 seconds: the process "
+    assert [line.removeprefix(told).split()[0] for line in done.stderr.splitlines()] == ["forks,", "ends"]
+
+
 EXIT_IN_THE_MIDDLE = """
 import os, threading, lento
 started = threading.Event()
