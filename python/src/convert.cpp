@@ -1,7 +1,9 @@
 #include "convert.h"
 
 #include "classes.h"
+#include "items.h"
 #include "source.h"
+#include "tensor_type.h"
 
 #include <complex>
 
@@ -265,6 +267,19 @@ Device device_or_default(PyObject* object, const char* function) {
   if (const auto device = to_device(object)) return *device;
   raise(PyExc_TypeError, "%s(): argument 'device' must be Device, str or None, not %s", function,
         Py_TYPE(object)->tp_name);
+}
+
+void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>& tensors) {
+  if (is_tensor(object)) {
+    tensors.push_back(tensor_of(object));
+    return;
+  }
+  if (!PyList_Check(object) && !PyTuple_Check(object)) {
+    raise(PyExc_TypeError, "%s(): expected tensors, not %s", function, Py_TYPE(object)->tp_name);
+  }
+  const Recursion recursion(" while collecting tensors");
+  const Items items(object);
+  for (Py_ssize_t i = 0; i < items.size(); ++i) collect_tensors(items[i].get(), function, tensors);
 }
 
 }  // namespace lento::python

@@ -7,10 +7,12 @@
 #include <lento/dtype.h>
 #include <lento/ints.h>
 #include <lento/scalar.h>
+#include <lento/tensor.h>
 
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lento::python {
 
@@ -37,6 +39,7 @@ PyObject* from_dtype(DType dtype);
 /// lento.Device or "cpu:0"; nothing when it is neither. Throws DeviceError when there is no such device.
 std::optional<Device> to_device(PyObject* object);
 PyObject* from_device(Device device);
+
 // For functions bound with nanobind, whose own messages for arguments of a wrong type know no line. `function` and
 // `name` are what the message calls the function and the argument.
 bool bool_argument(PyObject* object, const char* function, const char* name);
@@ -47,6 +50,9 @@ std::uint64_t count_argument(PyObject* object, const char* function, const char*
 
 /// The same for an optional argument `device` of this function: None is the default device.
 Device device_or_default(PyObject* object, const char* function);
+
+/// The tensors in a tensor or in lists and tuples of them, in order; `function` is whose argument it is.
+void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>& tensors);
 
 /// A str as UTF-8; nothing when it is none.
 std::optional<std::string_view> to_string_view(PyObject* object);

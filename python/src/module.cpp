@@ -155,7 +155,10 @@ void bind_engine(nb::module_& module) {
   bind_steps(module);
   bind_optim(module);
   bind_options(module);
-  bind_observation(module);
+  bind_graphs(module);
+  bind_cache(module);
+  bind_metrics(module);
+  bind_resources(module);
   bind_testing(module);
   module.attr("__version__") = LENTO_VERSION;
 }

@@ -1,17 +1,13 @@
-// Looking at what the engine does: dumps, the plan cache, counters and timings, explanations, memory.
+// Looking at what the engine does, by theme: each function is in the file of its name.
 #pragma once
-
-#include <lento/tensor.h>
 
 #include <nanobind/nanobind.h>
 
-#include <vector>
-
 namespace lento::python {
 
-void bind_observation(nanobind::module_& module);
-
-/// The tensors in a tensor or in lists and tuples of them, in order; `function` is whose argument it is.
-void collect_tensors(PyObject* object, const char* function, std::vector<Tensor>& tensors);
+void bind_graphs(nanobind::module_& module);
+void bind_cache(nanobind::module_& module);
+void bind_metrics(nanobind::module_& module);
+void bind_resources(nanobind::module_& module);
 
 }  // namespace lento::python
