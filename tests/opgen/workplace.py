@@ -56,6 +56,10 @@ template <class T> T wrapping(T a, T b);
 """
 
 
+# An entry that is wrong in one way, and the errors it must give, as (line, column, text).
+Case = tuple[str, list[tuple[int, int, str]]]
+
+
 @dataclass
 class Outcome:
     status: int
@@ -95,3 +99,16 @@ class Workplace:
 
     def check(self) -> Outcome:
         return self.run("check", "--math", str(self.math))
+
+
+def check_case(workplace: Workplace, case: Case) -> None:
+    """The errors are told with the place, the bad word and the nearest right one, and nothing is written."""
+    text, expected = case
+    workplace.write("b_bad.yaml", text)
+    outcome = workplace.generate()
+    lines = outcome.errors.splitlines()
+    assert lines[:-1] == [f"b_bad.yaml:{line}:{column}: error: {message}" for line, column, message in expected]
+    count = len(expected)
+    assert lines[-1] == f"opgen: {count} error{'' if count == 1 else 's'}; nothing was written"
+    assert outcome.status == 1
+    assert not workplace.out.exists()
