@@ -1,11 +1,8 @@
 // Random graphs over all primitives on the CPU device: the bits of a result depend on neither fusion, tier, threads nor
 // memory, and they are the reference backend's wherever those are exact. The suite runs the same 5,000 every time;
-// `make fuzz` looks further.
-//
-// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_SECONDS: for how long, with progress; 0 means until stopped.
-// LENTO_FUZZ_GRAPH: a file with the text of a case, to be run instead.
+// `make fuzz` looks further, as fuzz/random_graphs.h says.
+#include "fuzz/random_graphs.h"
 #include "cpu/graph_case.h"
-#include "fuzz/watch.h"
 #include "ir/op.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/op_reduction.gen.h"
@@ -14,11 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstdint>
 #include <iostream>
-#include <limits>
 #include <set>
-#include <sstream>
 
 namespace lento::test {
 namespace {
@@ -32,37 +27,8 @@ constexpr std::uint64_t kParts = 8;  // tests, which run side by side
 
 class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {};
 
-void check(const GraphCase& graph, const std::string& name) {
-  const std::string found = difference(graph);
-  if (found.empty()) return;
-  fuzz::LastWords::forget();
-  const GraphCase least = reduce(graph, [](const GraphCase& c) { return !difference(c).empty(); });
-  FAIL() << name << ": " << found << "reduced (LENTO_FUZZ_GRAPH=file runs it again): " << difference(least)
-         << to_text(least);
-}
-
 TEST_P(RandomGraphs, BitsDoNotDependOnHowTheyAreComputed) {
-  if (const char* file = std::getenv("LENTO_FUZZ_GRAPH"); file != nullptr) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    check(parse_case(text.str()), file);
-    return;
-  }
-  const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
-  const std::uint64_t first = fuzz::from_environment("LENTO_FUZZ_FIRST", 0) + GetParam() * kGraphs / kParts;
-  const auto seconds = static_cast<double>(fuzz::from_environment("LENTO_FUZZ_SECONDS", 0));
-  const std::uint64_t count = looks_further ? std::numeric_limits<std::uint64_t>::max() : kGraphs / kParts;
-  fuzz::LastWords last_words;
-  fuzz::Progress progress("graphs");
-  for (std::uint64_t done = 0; done < count; ++done) {
-    last_words.set(first + done);
-    check(random_case(first + done), "seed " + std::to_string(first + done));
-    if (HasFatalFailure()) return;
-    if (!looks_further) continue;
-    progress.show(first + done, done + 1);
-    if (seconds > 0 && progress.seconds() > seconds) break;
-  }
-  if (looks_further) std::cerr << "\nno difference\n";
+  fuzz::try_random_graphs(GetParam() * kGraphs / kParts, kGraphs / kParts, random_case, difference);
 }
 
 INSTANTIATE_TEST_SUITE_P(Part, RandomGraphs, ::testing::Range(std::uint64_t{0}, kParts));

@@ -10,7 +10,18 @@
 namespace lento::test {
 namespace {
 
-class ToyFailures : public Toy {};
+class ToyFailures : public Toy {
+ protected:
+  /// Takes from three elements what is not there, in a step that the device has not begun: nobody knows that it fails.
+  static Tensor bad_take_under_way(const Tensor& x) {
+    const Tensor place = positions({0, 1, 9}, device());
+    wait();
+    toy::hold(true);
+    Tensor bad = take(x, place, 0);
+    step(device());
+    return bad;
+  }
+};
 
 std::string message_of(const Tensor& x) {
   try {
@@ -134,11 +145,7 @@ TEST_F(ToyFailures, D6_StepsWithFallbacksDoNotWaitEither) {
 TEST_F(ToyFailures, D1_E7_AStepBesideAFailureDoesNotWaitEither) {
   toy::set_support(toy::Support::few);
   const Tensor x = on_toy({3, 1, 2});
-  const Tensor place = positions({0, 1, 9}, device());
-  wait();
-  toy::hold(true);
-  const Tensor bad = take(x, place, 0);
-  step(device());
+  const Tensor bad = bad_take_under_way(x);
   const Tensor good = x * 2;  // in one kernel with the next line, which is recorded before it is known to fail
   const Tensor worse = good + bad;
   toy::hold(false);
@@ -206,11 +213,7 @@ TEST_F(ToyFailures, D6_E7_InADetourExactlyWhatDependsOnAFailureIsPoisoned) {
 TEST_F(ToyFailures, D6_E7_AFailedOperandOfADetourGivesNoMemory) {
   toy::set_support(toy::Support::few);
   const Tensor x = on_toy({3, 1, 2});
-  const Tensor place = positions({0, 1, 9}, device());
-  wait();
-  toy::hold(true);
-  const Tensor bad = take(x, place, 0);
-  step(device());
+  const Tensor bad = bad_take_under_way(x);
   const Tensor worse = sort(bad);  // recorded before it is known that `bad` has failed
   const Tensor good = cos(x);      // as large as `bad`, and `x` is read later
   const Tensor better = sort(x);

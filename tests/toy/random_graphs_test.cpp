@@ -6,7 +6,7 @@
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/interpreter.h"
 #include "base/dispatch.h"
-#include "fuzz/watch.h"
+#include "fuzz/random_graphs.h"
 #include "ir/graph_case.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
@@ -14,12 +14,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iostream>
-#include <limits>
-#include <sstream>
 
 namespace lento::test {
 namespace {
@@ -103,45 +99,15 @@ class ToyGraphs : public Toy, public ::testing::WithParamInterface<std::uint64_t
  protected:
   void SetUp() override { Toy::SetUp(); }
   void TearDown() override { Toy::TearDown(); }
-
-  static void check(const GraphCase& graph, const std::string& name) {
-    const std::uint8_t id = device().id();
-    const std::string found = difference(graph, id);
-    if (found.empty()) return;
-    fuzz::LastWords::forget();
-    const GraphCase least = reduce(graph, [id](const GraphCase& c) { return !difference(c, id).empty(); });
-    FAIL() << name << ": " << found << "reduced (LENTO_FUZZ_GRAPH=file runs it again): " << difference(least, id)
-           << to_text(least);
-  }
 };
 constexpr std::uint64_t kGraphs = 120;
 constexpr std::uint64_t kParts = 4;  // tests, which run side by side
 
-// LENTO_FUZZ_FIRST: the first seed. LENTO_FUZZ_SECONDS: for how long, with progress; 0 means until stopped.
-// LENTO_FUZZ_GRAPH: a file with the text of a case, to be run instead.
 TEST_P(ToyGraphs, D7_ResultsDoNotDependOnDelaysOrOnWhatTheDeviceHasCodeFor) {
-  if (const char* file = std::getenv("LENTO_FUZZ_GRAPH"); file != nullptr) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    check(parse_case(text.str()), file);
-    return;
-  }
-  const bool looks_further = std::getenv("LENTO_FUZZ_SECONDS") != nullptr;
-  const std::uint64_t first = fuzz::from_environment("LENTO_FUZZ_FIRST", 0) + GetParam() * kGraphs / kParts;
-  const auto seconds = static_cast<double>(fuzz::from_environment("LENTO_FUZZ_SECONDS", 0));
-  const std::uint64_t count = looks_further ? std::numeric_limits<std::uint64_t>::max() : kGraphs / kParts;
-  fuzz::LastWords last_words;
-  fuzz::Progress progress("graphs");
-  for (std::uint64_t done = 0; done < count; ++done) {
-    const std::uint64_t seed = first + done;
-    last_words.set(seed);
-    check({random_graph(seed, 12), seed}, "seed " + std::to_string(seed));
-    if (HasFatalFailure()) return;
-    if (!looks_further) continue;
-    progress.show(seed, done + 1);
-    if (seconds > 0 && progress.seconds() > seconds) break;
-  }
-  if (looks_further) std::cerr << "\nno difference\n";
+  fuzz::try_random_graphs(
+      GetParam() * kGraphs / kParts, kGraphs / kParts,
+      [](std::uint64_t seed) { return GraphCase{random_graph(seed, 12), seed}; },
+      [](const GraphCase& graph) { return difference(graph, device().id()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Part, ToyGraphs, ::testing::Range(std::uint64_t{0}, kParts));
