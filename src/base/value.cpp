@@ -64,17 +64,21 @@ bool Completion::add_listener(CompletionListener* listener, Stage stage) {
 }
 
 void Completion::issue(FenceRef reached) {
-  std::vector<Listening> listeners;
   {
     const std::lock_guard lock(mutex_);
     fence = std::move(reached);
     stage_.store(Stage::issued, std::memory_order_release);
-    const auto told = std::stable_partition(listeners_.begin(), listeners_.end(),
-                                            [](const Listening& it) { return it.stage == Stage::done; });
-    listeners.assign(told, listeners_.end());
-    listeners_.erase(told, listeners_.end());
   }
-  for (const Listening& it : listeners) it.listener->completed();
+  // One after the other: a list of them would need memory, and this must not fail.
+  const auto take_listener = [this]() -> CompletionListener* {
+    const std::lock_guard lock(mutex_);
+    const auto next = std::ranges::find(listeners_, Stage::issued, &Listening::stage);
+    if (next == listeners_.end()) return nullptr;
+    CompletionListener* const listener = next->listener;
+    listeners_.erase(next);
+    return listener;
+  };
+  while (CompletionListener* const next = take_listener()) next->completed();
 }
 
 void Completion::finish() {

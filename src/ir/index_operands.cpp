@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/nonnegative_index.h"
+#include "ir/attr_list.h"
 #include "ir/op.h"
 
 #include <span>
@@ -20,13 +21,14 @@ std::vector<IndexOperand> index_operands(const Graph& graph, const Record& recor
   std::vector<IndexOperand> found;
   for (std::uint32_t operand = 0; operand < op.args.size(); ++operand) {
     if (op.args[operand].name != "indices") continue;
-    if (op.args[operand].kind != ArgKind::tensor_list) {
-      // The axis is the first attribute.
-      found.push_back(along(operand, attrs_of(record.attrs)[0]));
+    if (op.args[operand].kind == ArgKind::tensor_list) {
+      // The list comes last: one tensor of indices for each of the first axes.
+      for (std::uint32_t i = operand; i < operands.size(); ++i) found.push_back(along(i, i - operand));
       continue;
     }
-    // The list comes last: one tensor of indices for each of the first axes.
-    for (std::uint32_t i = operand; i < operands.size(); ++i) found.push_back(along(i, i - operand));
+    for (const Attribute& attribute : attributes_of(record)) {
+      if (attribute.arg->name == "axis") found.push_back(along(operand, attribute.values[0]));
+    }
   }
   return found;
 }

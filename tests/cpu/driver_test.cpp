@@ -70,6 +70,7 @@ class InterpretingDriver final : public Driver {
     ++nodes;
     reference::run_node(call);
   }
+  void begin_submission() override { ADD_FAILURE() << "the device has no queues"; }
 
  private:
   struct Nothing final : KernelBinary {
