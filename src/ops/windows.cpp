@@ -1,4 +1,4 @@
-// Padding, windows over an axis and strided reading (ops/manipulation.yaml): gathers with computed positions.
+// Padding, windows over an axis and strided reading (ops/manipulation.yaml).
 #include "base/fail.h"
 #include "ir/reach.h"
 #include "ir/shape_limit.h"
@@ -48,26 +48,15 @@ Tensor source_positions(std::int64_t extent, std::int64_t low, std::int64_t high
   return minimum(phase, subtract(symmetric ? period - 1 : period, phase));
 }
 
-/// Positions of `count` windows of `size`, `step` apart, as a matrix.
-Tensor window_positions(std::int64_t count, std::int64_t size, std::int64_t step, Device device) {
-  return add(along(prim::iota(count, 0, step, DType::int64, device), 0, 2), along(counting(size, device), 1, 2));
-}
-
 Tensor windows_along(const Tensor& x, std::int64_t axis, std::int64_t size, std::int64_t step) {
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
   if (size < 0 || step < 1)
     fail<ValueError>("a window needs a size of at least 0 and a step of at least 1, got {} and {}", size, step);
   if (size > extent) fail<ShapeError>("a window of {} elements is longer than axis {} of {}", size, axis, type_of(x));
   const std::int64_t count = (extent - size) / step + 1;
-  Tensor windows;
-  if (size == 0) {
-    Shape shape = x.shape();
-    shape[static_cast<std::size_t>(axis)] = count;
-    shape.push_back(0);
-    return number_tensor(0, x.dtype(), x.device(), shape);
-  }
-  windows = prim::take_axis(x, window_positions(count, size, step, x.device()), axis);
-  return move_axis(windows, axis + 1, x.rank());
+  // With the axis at the end, its windows are it read by two strides.
+  const Tensor windows = prim::as_strided(move_axis(x, axis, x.rank() - 1), 0, Ints{count, size}, Ints{step, 1});
+  return move_axis(windows, x.rank() - 1, axis);
 }
 
 }  // namespace

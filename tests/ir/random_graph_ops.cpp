@@ -92,7 +92,7 @@ void RandomGraphBuilder::add_along_axes(Op op) {
 }
 
 bool RandomGraphBuilder::add_index_map(Op op) {
-  const OperandRef x = value(kAny, op == op::concatenate ? 1 : 0);
+  const OperandRef x = value(kAny, op == op::concatenate || op == op::as_strided ? 1 : 0);
   const Shape& shape = meta(x).shape;
   const std::size_t rank = shape.size();
   switch (op) {
@@ -121,12 +121,14 @@ bool RandomGraphBuilder::add_index_map(Op op) {
       return true;
     }
     case op::as_strided: {
-      if (rank == 0) return false;
-      const Ints sizes = any_ints(static_cast<std::size_t>(between(0, 3)), 0, 3);
+      const std::int64_t length = shape.back();
+      Ints sizes = any_ints(static_cast<std::size_t>(between(length == 0 ? 1 : 0, 3)), 0, 3);
       const Ints strides = any_ints(sizes.size(), -2, 2);
-      const Reach reach = reach_of(sizes, strides).value();
-      if (!reach.fits(shape.back())) return false;
-      const std::int64_t first = reach.empty() ? 0 : between(-reach.low, shape.back() - 1 - reach.high);
+      for (std::int64_t& size : sizes) {
+        if (!reach_of(sizes, strides)->fits(length)) size = length == 0 ? 0 : 1;
+      }
+      const Reach reach = *reach_of(sizes, strides);
+      const std::int64_t first = reach.empty() ? 0 : between(-reach.low, length - 1 - reach.high);
       append(op, {x, number(first)}, {{"sizes", sizes}, {"strides", strides}});
       return true;
     }
