@@ -50,7 +50,8 @@ struct LateFailure {
   std::string message;
 };
 
-/// A call that a device has something of its own for: planned when a program is made, run any number of times.
+/// A call that a device has something of its own for: planned when a program is made, run any number of times. It lives
+/// until all that it queued has ended.
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
@@ -107,7 +108,7 @@ struct TileOperand {
 ///
 /// A device with queues that stops working (clause D5) first calls lose_device() of base/usable_devices.h. Then nothing
 /// of it touches memory any more, all its fences are reached, and what is asked of it throws DeviceLostError
-/// (require_usable()), except for recording fences and freeing memory. Before its first use it calls forbid_in_child().
+/// (require_usable()), except for fences and freeing memory. Before its first use it calls forbid_in_child().
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -143,7 +144,8 @@ class Driver {
   /// queue at the same time. Throws BackendError or MemoryError: then none has begun.
   virtual void begin_submission() {}
   /// Everything is on its way: a fence that is recorded from now on is behind it. When this throws, all of the run that
-  /// it belongs to has failed, and it does not matter which part of the submission runs.
+  /// it belongs to has failed, and it does not matter which part of the submission runs; what has not been handed over
+  /// by then never is.
   virtual void end_submission() {}
   /// The same in place of the end, when the run broke off.
   virtual void drop_submission() noexcept {}
