@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace lento {
@@ -36,9 +37,8 @@ struct Registry {
 
   /// Null when there is none. Needs the lock.
   Series* find(std::string_view name) {
-    const auto own = std::ranges::find(series.begin(), series.begin() + static_cast<std::ptrdiff_t>(used), name,
-                                       &Series::name);
-    if (own != series.begin() + static_cast<std::ptrdiff_t>(used)) return &*own;
+    const std::span own(series.data(), used);
+    if (const auto found = std::ranges::find(own, name, &Series::name); found != own.end()) return &*found;
     const auto users = user.find(name);
     return users == user.end() ? nullptr : users->second.get();
   }
@@ -68,8 +68,7 @@ struct Copied {
     const auto percentile = [&](std::size_t percent) {
       return static_cast<double>(durations[(durations.size() * percent + 99) / 100 - 1]) * 1e-9;
     };
-    return {count,          static_cast<double>(total) * 1e-9, percentile(50), percentile(90), percentile(99),
-            percentile(100)};
+    return {count, static_cast<double>(total) * 1e-9, percentile(50), percentile(90), percentile(99), percentile(100)};
   }
 };
 
