@@ -43,8 +43,6 @@ class Fuser {
 
   const Shape& shape(std::uint32_t node) const { return shape_of(graph_.nodes[node].shape); }
   Shape shape(OperandRef operand) const { return graph_.meta_of(operand).shape; }
-  static bool is_node(OperandRef operand) { return operand.kind() == OperandRef::Kind::record; }
-  Role role(OperandRef operand) const { return result_.roles[operand.index()]; }
 
   // --- levels ---
 
@@ -141,7 +139,7 @@ class Fuser {
   /// True when the operand has its value in this group, to be used as it is by a node over the group's points or rows.
   bool in_group(OperandRef operand, std::uint32_t group, bool row) const {
     if (!is_node(operand) || result_.group_of[operand.index()] != group) return false;
-    const Role has = role(operand);
+    const Role has = result_.role(operand);
     if (has == Role::row) return shape(operand) == result_.groups[group].row_shape;
     return has == Role::element && !row;
   }
@@ -195,7 +193,7 @@ class Fuser {
       // A kernel goes over its elements again after it has reduced them only when it reduces rows.
       const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
       const bool uses_rows = std::ranges::any_of(
-          operands, [&](OperandRef operand) { return is_node(operand) && role(operand) == Role::row; });
+          operands, [&](OperandRef operand) { return is_node(operand) && result_.role(operand) == Role::row; });
       return uses_rows && !by_rows ? std::nullopt : std::optional(Role::element);
     }
     if (g.reduced.count != 0 && g.row_shape == shape(node)) return Role::row;
@@ -237,8 +235,8 @@ class Fuser {
 
   /// Says that a value is loaded: what it is a view of must lie in memory.
   void store_base(OperandRef operand) {
-    if (!is_node(operand) || role(operand) == Role::number) return;
-    const OperandRef base = role(operand) == Role::view ? result_.views[operand.index()]->base : operand;
+    if (!is_node(operand) || result_.role(operand) == Role::number) return;
+    const OperandRef base = result_.role(operand) == Role::view ? result_.views[operand.index()]->base : operand;
     if (is_node(base)) result_.stored[base.index()] = 1;
   }
 
@@ -253,7 +251,7 @@ class Fuser {
   /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
   std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
     if (result_.apart[node] != 0) return start_group(node, shape(operand), stored_level(operand));
-    if (options_.fusion && is_node(operand) && role(operand) == Role::element) {
+    if (options_.fusion && is_node(operand) && result_.role(operand) == Role::element) {
       const std::uint32_t group = result_.group_of[operand.index()];
       const Group& g = result_.groups[group];
       if (g.shape == shape(operand) && (g.reduced.count == 0 || g.reduced == axes) && has_room(group)) {

@@ -1,9 +1,9 @@
 // Whether a group has a kernel is known when the last node of the graph has its place, not before: each node that joins
 // brings loads and stores of its own, and the reduced axes must be one dimension for all of them, must move for what is
 // reduced, and must not move what picks rows. Asking at every node that joins would make each compile pay for what few
-// graphs have. What a node tells alone is asked before (compiler/node_roles.h): its dtypes, its axes, whether these hold
-// more than one element. For the rest fusion is tried again, under conditions that were learnt from the groups without
-// kernels. Each attempt that fails sets nodes apart that were not apart before, so there is a last one.
+// graphs have. What a node tells alone is asked before (compiler/node_roles.h): its dtypes, its axes, whether these
+// hold more than one element. For the rest fusion is tried again, under conditions that were learnt from the groups
+// without kernels. Each attempt that fails sets nodes apart that were not apart before, so there is a last one.
 #include "compiler/fuse_into_kernels.h"
 
 #include "ir/op.h"

@@ -66,8 +66,6 @@ class RoleFinder {
 
   const Shape& shape(std::uint32_t node) const { return shape_of(graph_.nodes[node].shape); }
   Shape shape(OperandRef operand) const { return graph_.meta_of(operand).shape; }
-  static bool is_node(OperandRef operand) { return operand.kind() == OperandRef::Kind::record; }
-  Role role(OperandRef operand) const { return result_.roles[operand.index()]; }
 
   /// Says that a value must lie in memory, contiguous. A view or a number is copied there, unless it does so already.
   void require_stored(OperandRef operand) {
@@ -75,15 +73,15 @@ class RoleFinder {
     const std::uint32_t node = operand.index();
     if (result_.stored[node] != 0) return;
     result_.stored[node] = 1;
-    if (role(operand) != Role::view && role(operand) != Role::number) return;
-    if (role(operand) == Role::view && is_whole(node)) {
+    if (result_.role(operand) != Role::view && result_.role(operand) != Role::number) return;
+    if (result_.role(operand) == Role::view && is_whole(node)) {
       require_base_stored(operand);
       result_.same_as[node] = result_.home(result_.views[node]->base);
       return;
     }
     if (!target_.holds(graph_.nodes[node].dtype)) {
       // Nothing can copy it but the op itself.
-      if (role(operand) == Role::view) require_stored(graph_.operands(graph_.nodes[node])[0]);
+      if (result_.role(operand) == Role::view) require_stored(graph_.operands(graph_.nodes[node])[0]);
       make_call(node);
       return;
     }
@@ -101,9 +99,9 @@ class RoleFinder {
   /// Says that another step loads a value: what it is a view of must lie in memory.
   void require_base_stored(OperandRef operand) {
     if (!is_node(operand)) return;
-    if (role(operand) == Role::view) {
+    if (result_.role(operand) == Role::view) {
       require_stored(result_.views[operand.index()]->base);
-    } else if (role(operand) != Role::number) {
+    } else if (result_.role(operand) != Role::number) {
       require_stored(operand);
     }
   }
@@ -111,7 +109,8 @@ class RoleFinder {
   void make_call(std::uint32_t node) {
     const bool takes_views = target_.takes_views(graph_.nodes[node].op);
     for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
-      if (takes_views && is_node(operand) && role(operand) == Role::view && !result_.views[operand.index()]->picked) {
+      if (takes_views && is_node(operand) && result_.role(operand) == Role::view &&
+          !result_.views[operand.index()]->picked) {
         require_base_stored(operand);
       } else {
         require_stored(operand);
@@ -145,11 +144,12 @@ class RoleFinder {
 
   bool try_view(std::uint32_t node) {
     const OperandRef operand = graph_.operands(graph_.nodes[node])[0];
-    if (is_node(operand) && role(operand) == Role::number) {
+    if (is_node(operand) && result_.role(operand) == Role::number) {
       result_.roles[node] = Role::number;
       return true;
     }
-    const bool through = is_node(operand) && role(operand) == Role::view && result_.stored[operand.index()] == 0;
+    const bool through =
+        is_node(operand) && result_.role(operand) == Role::view && result_.stored[operand.index()] == 0;
     const View source = through ? *result_.views[operand.index()] : whole(operand, shape(operand));
     std::optional<View> view = apply(graph_, graph_.nodes[node], source);
     if (!view && through) {

@@ -32,6 +32,9 @@ struct ReducedAxes {
   friend bool operator==(const ReducedAxes&, const ReducedAxes&) = default;
 };
 
+/// True for the value of a node, which has a role; others are inputs of the graph and numbers.
+inline bool is_node(OperandRef operand) { return operand.kind() == OperandRef::Kind::record; }
+
 /// A view or a number that is copied into memory of its own.
 struct Copy {
   std::uint32_t node;
@@ -49,6 +52,8 @@ struct Roles {
   std::vector<OperandRef> same_as;
   std::vector<Copy> copies;  // by reader, and of one reader in the order in which they are made
 
+  /// Of a node.
+  NodeRole role(OperandRef operand) const { return roles[operand.index()]; }
   OperandRef home(OperandRef operand) const {
     return operand.kind() == OperandRef::Kind::record ? same_as[operand.index()] : operand;
   }

@@ -10,8 +10,11 @@ LateFailures::LateFailures(const Graph& graph, const Schedule& schedule,
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
     first_.push_back(static_cast<std::uint32_t>(writers_.size()));
     const Step& step = schedule.steps[s];
-    // A kernel picks rows for take_axis, which has a single operand of indices.
-    for (const std::uint32_t node : step.pickers) writers_.push_back({node, 0});
+    if (step.is_kernel()) {
+      // A kernel picks rows for take_axis, which has a single operand of indices.
+      for (const std::uint32_t node : step.kernel().pickers) writers_.push_back({node, 0});
+      continue;
+    }
     if (calls[s] == nullptr) continue;
     const std::uint32_t node = step.nodes[0];
     const std::size_t indices = index_operands(graph, graph.nodes[node]).size();

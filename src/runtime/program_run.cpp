@@ -278,17 +278,18 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
   std::byte* number = kernels_.numbers.data();
   void** addresses = kernels_.addresses.data();
   for (std::uint32_t s = first; s <= last; ++s) {
-    const KernelStep& step = schedule_.steps[s].kernel();
-    const Kernel& kernel = schedule_.kernels[step.kernel];
+    const Step& step = schedule_.steps[s];
+    const KernelStep& kernel_step = step.kernel();
+    const Kernel& kernel = schedule_.kernels[kernel_step.kernel];
     const std::byte* const numbers = number;
     // Step by step: values of earlier steps of a chain may already lie where this one's result will.
     take_donated(s);
-    for (std::size_t i = 0; i < step.numbers.size(); ++i, number += kNumberBytes) {
-      arguments_.scalars[step.numbers[i]].value.write(kernel.numbers[i], number);
+    for (std::size_t i = 0; i < kernel_step.numbers.size(); ++i, number += kNumberBytes) {
+      arguments_.scalars[kernel_step.numbers[i]].value.write(kernel.numbers[i], number);
     }
     const std::size_t first_tile = kernels_.tile_operands.size();
-    for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      const OperandRef base = step.operands[i].base;
+    for (std::size_t i = 0; i < kernel_step.operands.size(); ++i) {
+      const OperandRef base = kernel_step.operands[i].base;
       if (addresses[i] != nullptr) continue;
       if (base.kind() == OperandRef::Kind::record && schedule_.places[base.index()].kind == Place::Kind::tile) {
         kernels_.tile_operands.push_back(
@@ -299,15 +300,15 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
       addresses[i] = address(base);
     }
     kernels_.launches.push_back(
-        {.binary = program_.prepared_.kernels[step.kernel].get(),
+        {.binary = program_.prepared_.kernels[kernel_step.kernel].get(),
          .kernel = &kernel,
-         .arguments = {step.sizes.data(), addresses, step.strides.data(), numbers,
-                       step.picked.empty() ? nullptr : step.picked.data()},
-         .sizes = step.sizes,
-         .cost = schedule_.steps[s].cost,
+         .arguments = {kernel_step.sizes.data(), addresses, kernel_step.strides.data(), numbers,
+                       kernel_step.picked.empty() ? nullptr : kernel_step.picked.data()},
+         .sizes = kernel_step.sizes,
+         .cost = step.cost,
          .tile_count = kernels_.tile_operands.size() - first_tile,
          .status = status_of(s)});
-    addresses += step.operands.size();
+    addresses += kernel_step.operands.size();
   }
 }
 
