@@ -144,6 +144,7 @@ class RoleFinder {
 
   bool try_view(std::uint32_t node) {
     const OperandRef operand = graph_.operands(graph_.nodes[node])[0];
+    if (operand.kind() == OperandRef::Kind::scalar) return false;  // a barrier may have a number before it
     if (is_node(operand) && result_.role(operand) == Role::number) {
       result_.roles[node] = Role::number;
       return true;

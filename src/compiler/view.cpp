@@ -2,6 +2,7 @@
 
 #include "ir/attrs_gather.gen.h"
 #include "ir/attrs_index_map.gen.h"
+#include "ir/op_elementwise.gen.h"
 #include "ir/op_index_map.gen.h"
 
 namespace lento {
@@ -115,7 +116,7 @@ View whole(OperandRef base, const Shape& shape) {
 
 bool is_view_op(Op op) {
   return op == op::permute_dims || op == op::broadcast_to || op == op::strided_slice || op == op::as_strided ||
-         op == op::reshape;
+         op == op::reshape || op == op::barrier;
 }
 
 std::optional<View> apply(const Graph& graph, const Record& map, const View& view) {
@@ -142,6 +143,8 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
       if (!strides) return std::nullopt;
       return View{view.base, *std::move(strides), view.starts, {}};
     }
+    case op::barrier:
+      return view;
     default:
       return std::nullopt;
   }

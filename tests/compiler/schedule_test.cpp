@@ -118,6 +118,18 @@ TEST(Schedules, WhatIsReadBeforeDoesNotWait) {
   EXPECT_EQ(it.schedule.steps.size(), 3U) << to_string(it.schedule, it.graph);
 }
 
+TEST(Schedules, ABarrierIsReadWhereItsOperandLies) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6), %in1: float32(4, 6)) {
+  %0 = exp(%in0) : float32(4, 6)
+  %1 = barrier(%0) : float32(4, 6)
+  %2 = multiply(%1, %in1) : float32(4, 6)
+  return %0, %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.steps[1].nodes, (std::vector<std::uint32_t>{2}));
+  EXPECT_EQ(it.schedule.temporary_bytes, 0U);
+}
+
 TEST(Schedules, AReductionOfATransposedTensorReadsACopy) {
   const Scheduled it(R"(graph(%in0: float32(8, 6)) {
   %0 = permute_dims(%in0, axes=[1, 0]) : float32(6, 8)
