@@ -171,9 +171,12 @@ class Fuser {
           merge(best, other);
       }
     }
-    if (best != Fusion::kNoGroup && needed_level(record, best, best_role == Role::row) <= result_.groups[best].level) {
+    const bool row = best_role == Role::row;
+    const std::uint32_t needed = needed_level(record, best, row);
+    if (best != Fusion::kNoGroup && (needed <= result_.groups[best].level || can_wait_for(best, node, row))) {
+      result_.groups[best].level = std::max(result_.groups[best].level, needed);
       result_.roles[node] = best_role;
-      store_the_rest(record, best, best_role == Role::row);
+      store_the_rest(record, best, row);
       join(node, best);
       return;
     }
@@ -190,26 +193,37 @@ class Fuser {
     const bool by_rows = g.reduced.first + g.reduced.count == g.shape.size();
     if (g.shape == shape(node)) {
       if (is_apart(g)) return std::nullopt;
-      // A kernel goes over its elements again after it has reduced them only when it reduces rows.
+      // A kernel goes over its elements again after it has reduced them only when it reduces rows. What another group
+      // has reduced is loaded.
       const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
-      const bool uses_rows = std::ranges::any_of(
-          operands, [&](OperandRef operand) { return is_node(operand) && result_.role(operand) == Role::row; });
+      const bool uses_rows = std::ranges::any_of(operands, [&](OperandRef operand) {
+        return is_node(operand) && result_.role(operand) == Role::row && in_group(operand, group, false);
+      });
       return uses_rows && !by_rows ? std::nullopt : std::optional(Role::element);
     }
     if (g.reduced.count != 0 && g.row_shape == shape(node)) return Role::row;
     return std::nullopt;
   }
 
-  /// True when a group can become part of a later one, which the node `joins` is about to join: nobody else reads what
-  /// the group computes. A moment of an optimizer, for example, is scaled before the gradient is there.
+  /// True when a group can become part of a later one, which the node `joins` is about to join: nobody before that node
+  /// reads what the group computes from memory. A moment of an optimizer, for example, is scaled before the gradient is
+  /// there. Who reads it behind the node has no place yet, and gets one that is late enough.
   bool can_wait(std::uint32_t group, std::uint32_t later, std::uint32_t joins) const {
     if (result_.groups[group].level > result_.groups[later].level) return false;
     return std::ranges::all_of(result_.groups[group].nodes, [&](std::uint32_t node) {
       return std::ranges::all_of(readers_[node], [&](std::uint32_t reader) {
-        return reader == joins ||
-               (reader < joins && (result_.group_of[reader] == group || result_.group_of[reader] == later));
+        return reader >= joins || result_.group_of[reader] == group || result_.group_of[reader] == later;
       });
     });
+  }
+
+  /// True when a group can wait for what else a node needs that is about to join it: nobody before the node reads what
+  /// the group computes from memory, nor does the node itself.
+  bool can_wait_for(std::uint32_t group, std::uint32_t node, bool row) const {
+    const std::span<const OperandRef> operands = graph_.operands(graph_.nodes[node]);
+    return can_wait(group, group, node) && std::ranges::all_of(operands, [&](OperandRef operand) {
+             return !is_node(operand) || result_.group_of[operand.index()] != group || in_group(operand, group, row);
+           });
   }
 
   /// The group of a reduction that reads its operand where it is stored: no element value joins it.

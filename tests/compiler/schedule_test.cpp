@@ -118,6 +118,29 @@ TEST(Schedules, WhatIsReadBeforeDoesNotWait) {
   EXPECT_EQ(it.schedule.steps.size(), 3U) << to_string(it.schedule, it.graph);
 }
 
+/// A gradient that is made of something the forward pass could have kept waits for the cotangent, one value a row.
+TEST(Schedules, WhatIsReadOnlyLaterWaitsForSmallerOperandsToo) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6), %in1: float32(4, 1)) {
+  %0 = exp(%in0) : float32(4, 6)
+  %1 = reduce_sum(%in1, axes=[0], keepdims=true) : float32(1, 1)
+  %2 = multiply(%0, %1) : float32(4, 6)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.steps[1].nodes, (std::vector<std::uint32_t>{0, 2}));
+}
+
+/// The node reads from memory what its own group computes, so that nothing can wait for it.
+TEST(Schedules, AGroupDoesNotWaitForWhatItStores) {
+  const Scheduled it(R"(graph(%in0: float32(4)) {
+  %0 = reduce_max(%in0, axes=[0], keepdims=false) : float32()
+  %1 = exp(%in0) : float32(4)
+  %2 = multiply(%0, %1) : float32(4)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+}
+
 TEST(Schedules, ABarrierIsReadWhereItsOperandLies) {
   const Scheduled it(R"(graph(%in0: float32(4, 6), %in1: float32(4, 6)) {
   %0 = exp(%in0) : float32(4, 6)
