@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -18,9 +19,11 @@ class Fuser {
     result_.group_of.resize(count, Fusion::kNoGroup);
     call_level_.resize(count, 0);
     readers_.resize(count);
+    leaf_readers_.resize(graph.inputs.size());
     for (std::uint32_t node = 0; node < count; ++node) {
       for (const OperandRef operand : graph.operands(graph.nodes[node])) {
         if (is_node(operand)) readers_[operand.index()].push_back(node);
+        if (operand.kind() == OperandRef::Kind::leaf) leaf_readers_[operand.index()].push_back(node);
       }
     }
   }
@@ -262,7 +265,8 @@ class Fuser {
     for (std::size_t d = axes.first; d < axes.first + axes.count; ++d) group.row_shape[d] = 1;
   }
 
-  /// The group that makes a reduction's operand, when it can reduce it too, or a new one.
+  /// The group that makes a reduction's operand, when it can reduce it too; one that reduces what it makes of that
+  /// operand along the same axes; or a new one.
   std::uint32_t group_to_reduce(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) {
     if (result_.apart[node] != 0) return start_group(node, shape(operand), stored_level(operand));
     if (options_.fusion && is_node(operand) && result_.role(operand) == Role::element) {
@@ -274,15 +278,42 @@ class Fuser {
       }
     }
     store_base(operand);
+    if (const std::uint32_t group = group_that_reduces(node, operand, axes); group != Fusion::kNoGroup) {
+      join(node, group);
+      return group;
+    }
     return start_group(node, shape(operand), available(operand));
+  }
+
+  /// The last group that loads all of a stored value and reduces along these axes already. Only the last few readers
+  /// are looked at: a value may have as many as the graph has nodes.
+  std::uint32_t group_that_reduces(std::uint32_t node, OperandRef operand, const ReducedAxes& axes) const {
+    constexpr std::ptrdiff_t kLooks = 16;
+    if (!options_.fusion) return Fusion::kNoGroup;
+    const Shape whole = shape(operand);
+    const std::vector<std::uint32_t>& all = readers(operand);
+    const std::span<const std::uint32_t> placed(all.begin(), std::ranges::lower_bound(all, node));
+    for (const std::uint32_t reader : placed | std::views::reverse | std::views::take(kLooks)) {
+      const std::uint32_t group = result_.group_of[reader];
+      if (group == Fusion::kNoGroup) continue;
+      const Group& g = result_.groups[group];
+      if (g.shape == whole && g.reduced == axes && g.level >= available(operand) && !is_apart(g) && has_room(group))
+        return group;
+    }
+    return Fusion::kNoGroup;
+  }
+
+  const std::vector<std::uint32_t>& readers(OperandRef operand) const {
+    return is_node(operand) ? readers_[operand.index()] : leaf_readers_[operand.index()];
   }
 
   const Graph& graph_;
   const Target& target_;
   const CompileOptions& options_;
   Fusion result_;
-  std::vector<std::vector<std::uint32_t>> readers_;  // one per node: the nodes that read it
-  std::vector<std::uint32_t> call_level_;            // one per node
+  std::vector<std::vector<std::uint32_t>> readers_;       // one per node: the nodes that read it
+  std::vector<std::vector<std::uint32_t>> leaf_readers_;  // the same, one per leaf
+  std::vector<std::uint32_t> call_level_;                 // one per node
 };
 
 }  // namespace

@@ -153,6 +153,18 @@ TEST(Schedules, ABarrierIsReadWhereItsOperandLies) {
   EXPECT_EQ(it.schedule.temporary_bytes, 0U);
 }
 
+TEST(Schedules, ReductionsOfOneTensorAlongTheSameAxesShareAPass) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6), %in1: float32(4, 6)) {
+  %0 = multiply(%in0, %in1) : float32(4, 6)
+  %1 = reduce_sum(%0, axes=[0], keepdims=false) : float32(6,)
+  %2 = reduce_sum(%in0, axes=[0], keepdims=false) : float32(6,)
+  %3 = reduce_sum(%in1, axes=[1], keepdims=false) : float32(4,)
+  return %1, %2, %3
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.steps[0].nodes, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
 TEST(Schedules, AReductionOfATransposedTensorReadsACopy) {
   const Scheduled it(R"(graph(%in0: float32(8, 6)) {
   %0 = permute_dims(%in0, axes=[1, 0]) : float32(6, 8)
