@@ -1,6 +1,7 @@
 // Losses whose targets are classes (ops/losses.yaml): nll_loss, cross_entropy, multi_margin_loss.
 #include "base/fail.h"
 #include "ops/class_losses.calls.gen.h"
+#include "ops/class_surprise.h"
 #include "ops/composite_helpers.h"
 #include "ops/loss_reduction.h"
 #include "ops/nonnegative_index.h"
@@ -69,15 +70,19 @@ Tensor class_cross_entropy(const Tensor& x, const Tensor& target, const std::opt
   const ClassTargets t = prepare(x, target, ignore_index);
   const std::int64_t classes = t.x.shape()[1];
   check_class_weight(weight, classes);
-  const Tensor logs = nn::log_softmax(t.x, 1);
   const Tensor weights = target_weights(t, weight);
-  Tensor loss = picked_loss(t, logs, weights);
-  if (smoothing > 0) {
-    const Tensor scaled = weight ? multiply(logs, along(converted(*weight, logs.dtype()), 1, logs.rank())) : logs;
-    const Tensor uniform = where(t.ignored, 0.0, negative(prim::reduce_sum(scaled, Ints{1}, false)));
-    loss = add(multiply(loss, 1 - smoothing), multiply(uniform, smoothing / static_cast<double>(classes)));
+  // Without an element nothing is read, and without a class every target is wrong.
+  if (t.x.size() == 0) return reduce_classes(picked_loss(t, t.x, weights), weights, t.single, reduction, x.dtype());
+  std::optional<Tensor> wide_weight;
+  if (weight) wide_weight = converted(*weight, t.x.dtype());
+  const auto of_targets = [](const Tensor& each) { return with_axis(each, 1); };  // so that all is one value a row
+  const Surprise found = surprise(t.single ? with_axis(x, 0) : x, of_targets(t.target), wide_weight, smoothing > 0);
+  Tensor loss = multiply(found.of_target, of_targets(weights));
+  if (found.of_all) {
+    loss = add(multiply(loss, 1 - smoothing), multiply(*found.of_all, smoothing / static_cast<double>(classes)));
   }
-  return reduce_classes(loss, weights, t.single, reduction, x.dtype());
+  loss = where(of_targets(t.ignored), 0.0, loss);
+  return reduce_classes(drop_axis(loss, 1), weights, t.single, reduction, x.dtype());
 }
 
 Tensor probability_cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight,

@@ -207,6 +207,23 @@ Tensor mean_kept(const Tensor& x, const Ints& axes) {
   return divide(sum_kept(x, axes), static_cast<double>(count_along(x, axes)));
 }
 
+Tensor sum_in_runs(Tensor x, Ints axes) {
+  while (!axes.empty()) {
+    Ints run{axes.back()};
+    axes.pop_back();
+    while (!axes.empty() && axes.back() == run.front() - 1) {
+      run.insert(0, axes.back());
+      axes.pop_back();
+    }
+    x = sum_kept(x, run);
+  }
+  return x;
+}
+
+Tensor mean_in_runs(const Tensor& x, const Ints& axes) {
+  return divide(sum_in_runs(x, axes), static_cast<double>(count_along(x, axes)));
+}
+
 Tensor max_kept(const Tensor& x, const Ints& axes) { return prim::reduce_max(x, axes, true); }
 
 Tensor product_before(const Tensor& x, std::int64_t axis) {

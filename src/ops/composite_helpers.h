@@ -111,6 +111,10 @@ Tensor sum_over(const Tensor& x, const Ints& axes, bool keep = false);
 Tensor sum_kept(const Tensor& x, const Ints& axes);
 Tensor mean_kept(const Tensor& x, const Ints& axes);
 Tensor max_kept(const Tensor& x, const Ints& axes);
+/// Sum and mean over sorted axes, kept with length 1. Axes that are no neighbours are summed run by run, the last run
+/// first: each of them is one loop, and what `x` is made of need not be stored.
+Tensor sum_in_runs(Tensor x, Ints axes);
+Tensor mean_in_runs(const Tensor& x, const Ints& axes);
 /// The product of the elements before each one along an axis.
 Tensor product_before(const Tensor& x, std::int64_t axis);
 /// The product of all other elements along the last axis: of those before times of those behind, so that zeros are no

@@ -1,0 +1,248 @@
+"""Cross-entropy of class numbers: values and derivatives beside NumPy in float64, edges, and the memory it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lento
+import numpy as np
+import pytest
+from lento import nn
+from on_device import not_on_another_device
+
+Array = Any
+
+
+def expected(
+    x: Array, target: Array, weight: Array | None = None, ignored: int = -100, smoothing: float = 0.0
+) -> tuple[float, Array]:
+    """The mean and its gradient, for logits (batch, classes) in float64."""
+    x = np.asarray(x, np.float64)
+    classes = x.shape[1]
+    per_class = np.ones(classes) if weight is None else np.asarray(weight, np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shifted = x - x.max(axis=1, keepdims=True)
+        logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        counted = target != ignored
+        safe = np.where(counted, target, 0)
+        mixed = np.full(x.shape, smoothing / classes) * per_class
+        mixed[np.arange(len(x)), safe] += (1 - smoothing) * per_class[safe]
+        losses = -np.where(mixed == 0, 0, mixed * logs).sum(axis=1)
+        total = per_class[safe][counted].sum()
+        slope = (np.exp(logs) * mixed.sum(axis=1, keepdims=True) - mixed) * counted[:, None]
+        return losses[counted].sum() / total, slope / total
+
+
+def both(x: Array, target: Array, **options: Any) -> tuple[float, Array]:
+    f = lambda x: nn.cross_entropy(x, lento.asarray(target), **options)  # noqa: E731
+    value, slope = lento.value_and_grad(f)(lento.asarray(x))
+    return float(value), np.asarray(slope)
+
+
+# Few classes are read where they lie, many on the way over the row.
+@pytest.mark.parametrize("classes", [1, 2, 10, 63, 64, 200])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_value_and_gradient_are_those_of_the_formula(classes: int, smoothing: float, weighted: bool) -> None:
+    random = np.random.default_rng(classes)
+    x = random.normal(0, 3, (17, classes))
+    target = random.integers(0, classes, 17)
+    target[3] = target[11] = -100
+    weight = random.uniform(0.5, 2, classes) if weighted else None
+    options: dict[str, Any] = {"label_smoothing": smoothing}
+    if weighted:
+        options["weight"] = lento.asarray(weight)
+    value, slope = both(x, target, **options)
+    wanted, wanted_slope = expected(x, target, weight, smoothing=smoothing)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("classes", [10, 100])
+def test_narrow_types_are_computed_in_float32(dtype: str, classes: int) -> None:
+    random = np.random.default_rng(1)
+    x = lento.asarray(random.normal(0, 3, (9, classes)).astype(np.float32)).astype(dtype)
+    target = random.integers(0, classes, 9)
+    f = lambda x: nn.cross_entropy(x, lento.asarray(target), reduction="sum", label_smoothing=0.1)  # noqa: E731
+    value, slope = lento.value_and_grad(f)(x)
+    assert slope.dtype == x.dtype
+    wanted, wanted_slope = expected(np.asarray(x.astype("float32")), target, smoothing=0.1)
+    eps = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-22}[dtype]
+    np.testing.assert_allclose(float(value), wanted * 9, rtol=2 * eps)
+    np.testing.assert_allclose(np.asarray(slope.astype("float32")), wanted_slope * 9, rtol=eps, atol=eps * 2.0**-3)
+
+
+@pytest.mark.parametrize("classes", [3, 100])
+def test_large_logits_lose_nothing(classes: int) -> None:
+    """What all logits have in common cancels before anything is rounded."""
+    small = np.random.default_rng(2).integers(-8, 8, (6, classes)).astype(np.float32) / 4
+    target = np.arange(6) % classes
+    value, slope = both(small, target)
+    far, far_slope = both(small + np.float32(2.0**20), target)
+    assert far == value
+    assert far_slope.tobytes() == slope.tobytes()
+
+
+@pytest.mark.parametrize("classes", [4, 100])
+def test_classes_that_are_ruled_out_have_no_gradient(classes: int) -> None:
+    x = np.random.default_rng(3).normal(size=(5, classes))
+    x[:, 2] = -np.inf
+    target = np.array([0, 1, 3, 0, -100])
+    value, slope = both(x, target)
+    wanted, wanted_slope = expected(x, target)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-12, atol=1e-15)
+    assert (slope[:, 2] == 0).all()
+    # The target's own: the loss is infinite, its gradient is not.
+    value, slope = both(x, np.array([2, 1, 3, 0, 0]))
+    assert value == np.inf
+    assert np.isfinite(slope).all()
+
+
+def test_smoothing_over_a_class_that_is_ruled_out_is_infinite() -> None:
+    x = np.array([[0.0, -np.inf, 1.0]])
+    assert both(x, np.array([0]), label_smoothing=0.1)[0] == np.inf
+
+
+@pytest.mark.parametrize("classes", [3, 100])
+def test_a_batch_whose_targets_are_all_ignored(classes: int) -> None:
+    x = np.ones((4, classes), np.float32)
+    target = np.full(4, 7)
+    value, slope = both(x, target, ignore_index=7, reduction="sum", label_smoothing=0.1)
+    assert value == 0
+    assert (slope == 0).all()
+    assert np.isnan(both(x, target, ignore_index=7)[0])  # 0 / 0, as in PyTorch
+    none = nn.cross_entropy(lento.asarray(x), lento.asarray(target), ignore_index=7, reduction="none")
+    assert none.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("classes", [3, 100])
+def test_an_empty_batch(classes: int) -> None:
+    x, target = np.zeros((0, classes), np.float32), np.zeros(0, np.int64)
+    value, slope = both(x, target, reduction="sum")
+    assert value == 0
+    assert slope.shape == (0, classes)
+    assert nn.cross_entropy(lento.asarray(x), lento.asarray(target), reduction="none").shape == (0,)
+
+
+def test_t10_without_a_class_every_target_is_wrong() -> None:
+    with pytest.raises(IndexError):
+        nn.cross_entropy(lento.zeros((2, 0)), lento.asarray([0, 0])).numpy()
+
+
+@pytest.mark.parametrize("classes", [3, 100])
+@pytest.mark.parametrize("wrong", [-1, 100, 2**40])
+def test_t10_a_target_that_is_no_class_poisons_loss_and_gradient(classes: int, wrong: int) -> None:
+    target = lento.asarray(np.array([0, wrong]))
+    f = lambda x: nn.cross_entropy(x, target, reduction="sum")  # noqa: E731
+    value, slope = lento.value_and_grad(f)(lento.ones((2, classes)))
+    for result in (value, slope):
+        with pytest.raises(IndexError, match=f"^cross_entropy: index {wrong} is out of range"):
+            result.numpy()
+
+
+# --- transforms ---
+
+
+def on_images(classes: int) -> tuple[Array, Array]:
+    random = np.random.default_rng(classes)
+    return random.normal(size=(2, classes, 3, 2)), random.integers(0, classes, (2, 3, 2))
+
+
+@pytest.mark.parametrize("classes", [3, 70])
+def test_classes_along_axis_1_of_images(classes: int) -> None:
+    x, target = on_images(classes)
+    value, slope = both(x, target, label_smoothing=0.2)
+    rows = np.moveaxis(x, 1, -1).reshape(-1, classes)
+    wanted, wanted_slope = expected(rows, target.reshape(-1), smoothing=0.2)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(np.moveaxis(slope, 1, -1).reshape(-1, classes), wanted_slope, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("classes", [3, 70])
+def test_vmap_gives_the_gradients_of_single_samples(classes: int) -> None:
+    random = np.random.default_rng(4)
+    x, target = random.normal(size=(5, classes)), random.integers(0, classes, 5)
+    weight = lento.asarray(random.uniform(0.5, 2, classes))
+    f = lambda x, y: nn.cross_entropy(x, y, weight, reduction="sum", label_smoothing=0.1)  # noqa: E731
+    together = lento.vmap(lento.grad(f))(lento.asarray(x), lento.asarray(target))
+    alone = [lento.grad(f)(lento.asarray(x[i]), lento.asarray(target[i])).numpy() for i in range(5)]
+    np.testing.assert_allclose(together.numpy(), alone, rtol=1e-13, atol=1e-16)
+
+
+@pytest.mark.parametrize("classes", [3, 70])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_forward_mode_and_second_derivatives(classes: int, weighted: bool) -> None:
+    random = np.random.default_rng(5)
+    x, v = random.normal(size=(4, classes)), random.normal(size=(4, classes))
+    target = lento.asarray(random.integers(0, classes, 4))
+    weight = lento.asarray(random.uniform(0.5, 2, classes)) if weighted else None
+    f = lambda x: nn.cross_entropy(x, target, weight, label_smoothing=0.1)  # noqa: E731
+    slope = lambda x: lento.grad(f)(lento.asarray(x)).numpy()  # noqa: E731
+    _, change = lento.jvp(f, (lento.asarray(x),), (lento.asarray(v),))
+    np.testing.assert_allclose(float(change), (slope(x) * v).sum(), rtol=1e-12)
+    h = 1e-5
+    differences = (slope(x + h * v) - slope(x - h * v)) / (2 * h)
+    _, forward_over_reverse = lento.jvp(lento.grad(f), (lento.asarray(x),), (lento.asarray(v),))
+    inner = lambda x: (lento.grad(f)(x) * lento.asarray(v)).sum()  # noqa: E731
+    for product in (forward_over_reverse, lento.grad(inner)(lento.asarray(x))):
+        np.testing.assert_allclose(product.numpy(), differences, rtol=1e-6, atol=1e-9)
+
+
+def test_the_weight_has_a_derivative() -> None:
+    random = np.random.default_rng(6)
+    x, target = lento.asarray(random.normal(size=(9, 70))), lento.asarray(random.integers(0, 70, 9))
+    weight, v = random.uniform(0.5, 2, 70), random.normal(size=70)
+    f = lambda w: nn.cross_entropy(x, target, w, label_smoothing=0.3)  # noqa: E731
+    slope = lento.grad(f)(lento.asarray(weight)).numpy()
+    h = 1e-6
+    by_differences = (float(f(lento.asarray(weight + h * v))) - float(f(lento.asarray(weight - h * v)))) / (2 * h)
+    np.testing.assert_allclose((slope * v).sum(), by_differences, rtol=1e-7)
+
+
+# --- what it needs ---
+
+
+@not_on_another_device("how ops are fused is the CPU device's")
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}], ids=["plain", "smoothed"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_nothing_as_large_as_the_logits_but_their_gradient(dtype: str, options: dict[str, Any]) -> None:
+    rows, classes = 64, 8192
+    x = lento.ones((rows, classes), dtype=dtype)
+    target = lento.asarray(np.arange(rows))
+    lento.eval(x, target)
+    lento.wait()
+    lento.reset_peak_memory()
+    before = lento.memory()["live"]
+    value, slope = lento.value_and_grad(lambda x: nn.cross_entropy(x, target, **options))(x)
+    lines = lento.dump([value, slope], "backend").splitlines()
+    lento.eval(value, slope)
+    lento.wait()
+    logits = x.size * x.dtype.itemsize
+    assert lento.memory()["peak"] - before < logits * 1.2
+    # One kernel for the value, one for the gradient.
+    large = [line for line in lines if line.startswith("run") and f"({rows}, {classes})" in line]
+    assert len(large) == 2
+    assert not [line for line in lines if line.startswith("call") and not line.startswith(("call iota", "call take"))]
+
+
+@not_on_another_device("threads and fusion are the CPU device's")
+@pytest.mark.parametrize("classes", [10, 3000])
+def test_bits_do_not_depend_on_threads_or_fusion(classes: int) -> None:
+    random = np.random.default_rng(7)
+    x = random.normal(size=(200, classes)).astype(np.float32)
+    target = random.integers(0, classes, 200)
+
+    def bits() -> tuple[float, bytes]:
+        value, slope = both(x, target, label_smoothing=0.1)
+        return value, slope.tobytes()
+
+    wanted, threads = bits(), lento.get_num_threads()
+    try:
+        lento.set_num_threads(1)
+        assert bits() == wanted
+    finally:
+        lento.set_num_threads(threads)
+    with lento.options(fusion=False):
+        assert bits() == wanted
