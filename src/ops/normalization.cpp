@@ -4,22 +4,11 @@
 #include "ops/composite_helpers.h"
 #include "ops/normalization.calls.gen.h"
 #include "ops/norms.h"
+#include "ops/standardized.h"
 
 namespace lento::composite {
 
 namespace {
-
-/// What a normalised tensor is multiplied by and shifted by, one value a channel.
-struct Affine {
-  const std::optional<Tensor>& weight;
-  const std::optional<Tensor>& bias;
-};
-
-/// `x` shifted to mean 0 and scaled to variance 1 over `axes`.
-Tensor standardize(const Tensor& x, const Ints& axes, const Scalar& eps) {
-  const Tensor centred = subtract(x, mean_kept(x, axes));
-  return multiply(centred, rsqrt(add(mean_kept(multiply(centred, centred), axes), eps)));
-}
 
 /// One value a channel: throws unless `parameter` has the shape (channels,).
 void check_channels(const Tensor& parameter, std::int64_t channels, std::string_view what) {
@@ -34,10 +23,12 @@ Tensor channelwise(const Tensor& parameter, const Tensor& x, std::string_view wh
   return along(converted(parameter, x.dtype()), 1, x.rank());
 }
 
-Tensor scale_channels(Tensor x, const Affine& affine) {
-  if (affine.weight) x = multiply(x, channelwise(*affine.weight, x, "weight"));
-  if (affine.bias) x = add(x, channelwise(*affine.bias, x, "bias"));
-  return x;
+/// Weight and bias with one value a channel, for `x`.
+Affine channelwise_affine(const Tensor& x, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias) {
+  Affine affine;
+  if (weight) affine.weight = channelwise(*weight, x, "weight");
+  if (bias) affine.bias = channelwise(*bias, x, "bias");
+  return affine;
 }
 
 void check_rank(const Tensor& x, std::size_t least) {
@@ -53,11 +44,14 @@ Ints axes_but_channels(const Tensor& x) {
 }
 
 Tensor apply_running(const Tensor& x, const std::optional<Tensor>& mean, const std::optional<Tensor>& var,
-                     const Scalar& eps) {
+                     const Scalar& eps, const Affine& affine) {
   if (!mean || !var)
     fail<ValueError>("running_mean and running_var are needed when the input's statistics are not used");
-  return multiply(subtract(x, channelwise(*mean, x, "running_mean")),
-                  rsqrt(add(channelwise(*var, x, "running_var"), eps)));
+  Tensor result = multiply(subtract(x, channelwise(*mean, x, "running_mean")),
+                           rsqrt(add(channelwise(*var, x, "running_var"), eps)));
+  if (affine.weight) result = multiply(result, *affine.weight);
+  if (affine.bias) result = add(result, *affine.bias);
+  return result;
 }
 
 /// The last axes of `x`, which must have the shape `normalized`.
@@ -94,21 +88,15 @@ Tensor layer_norm(const Tensor& x, const Ints& normalized_shape, const std::opti
   const Ints axes = normalized_axes(x, normalized_shape);
   check_parameter(weight, normalized_shape, "weight");
   check_parameter(bias, normalized_shape, "bias");
-  Tensor result = standardize(widen(x), axes, eps);
-  if (weight) result = multiply(result, converted(*weight, result.dtype()));
-  if (bias) result = add(result, converted(*bias, result.dtype()));
-  return converted(result, x.dtype());
+  return standardized(x, axes, eps, Centre::yes, {weight, bias}).output;
 }
 
 Tensor rms_norm(const Tensor& x, const Ints& normalized_shape, const std::optional<Tensor>& weight,
                 const std::optional<Scalar>& eps) {
   const Ints axes = normalized_axes(x, normalized_shape);
   check_parameter(weight, normalized_shape, "weight");
-  const Tensor wide = widen(x);
-  const Scalar epsilon = eps ? *eps : Scalar(epsilon_of(wide.dtype()));
-  Tensor result = multiply(wide, rsqrt(add(mean_kept(multiply(wide, wide), axes), epsilon)));
-  if (weight) result = multiply(result, converted(*weight, result.dtype()));
-  return converted(result, x.dtype());
+  const Scalar epsilon = eps ? *eps : Scalar(epsilon_of(wide_type(x.dtype())));
+  return standardized(x, axes, epsilon, Centre::no, {weight, std::nullopt}).output;
 }
 
 Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var,
@@ -116,9 +104,9 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean, co
                   const Scalar& /*momentum*/, const Scalar& eps) {
   check_rank(x, 2);
   const Tensor wide = widen(x);
-  const Tensor normal =
-      training ? standardize(wide, axes_but_channels(x), eps) : apply_running(wide, running_mean, running_var, eps);
-  return converted(scale_channels(normal, {weight, bias}), x.dtype());
+  const Affine affine = channelwise_affine(wide, weight, bias);
+  if (training) return standardized(x, axes_but_channels(x), eps, Centre::yes, affine).output;
+  return converted(apply_running(wide, running_mean, running_var, eps, affine), x.dtype());
 }
 
 BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -132,22 +120,19 @@ BatchNormTrainResult batch_norm_train(const Tensor& x, const Tensor& running_mea
   const Ints axes = axes_but_channels(x);
   const std::int64_t count = channels == 0 ? 0 : element_count(x.shape()) / channels;
   if (count < 2) fail<ValueError>("training needs more than one value a channel, got shape {}", x.shape());
-  const Tensor mean = mean_kept(wide, axes);
-  const Tensor centred = subtract(wide, mean);
-  const Tensor var = mean_kept(multiply(centred, centred), axes);
-  const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
+  const Standardized found = standardized(x, axes, eps, Centre::yes, channelwise_affine(wide, weight, bias));
   const auto flat = [&](const Tensor& each) { return reshaped(each, Shape{channels}); };
-  return {converted(scale_channels(normal, {weight, bias}), x.dtype()), blend(running_mean, flat(mean), momentum, 1),
-          blend(running_var, flat(var), momentum, unbiased(count))};
+  return {found.output, blend(running_mean, flat(found.mean), momentum, 1),
+          blend(running_var, flat(found.var), momentum, unbiased(count))};
 }
 
 BatchNormStatsResult batch_norm_stats(const Tensor& x) {
   check_rank(x, 2);
   const Tensor wide = widen(x);
   const Ints axes = axes_but_channels(x);
-  const Tensor mean = mean_kept(wide, axes);
+  const Tensor mean = mean_in_runs(wide, axes);
   const Tensor centred = subtract(wide, mean);
-  const Tensor var = mean_kept(multiply(centred, centred), axes);
+  const Tensor var = mean_in_runs(multiply(centred, centred), axes);
   const Shape flat{x.shape()[1]};
   return {converted(reshaped(mean, flat), x.dtype()), converted(reshaped(var, flat), x.dtype())};
 }
@@ -162,8 +147,14 @@ Tensor group_norm(const Tensor& x, std::int64_t num_groups, const std::optional<
   Ints grouped(x.shape());
   grouped[1] = channels / num_groups;
   grouped.insert(1, num_groups);
-  const Tensor normal = standardize(reshaped(widen(x), grouped), axes_from(2, grouped.size()), eps);
-  return converted(scale_channels(reshaped(normal, x.shape()), {weight, bias}), x.dtype());
+  Ints parameter(grouped.size(), 1);
+  parameter[1] = grouped[1];
+  parameter[2] = grouped[2];
+  Affine affine = channelwise_affine(widen(x), weight, bias);
+  if (affine.weight) affine.weight = reshaped(*affine.weight, parameter);
+  if (affine.bias) affine.bias = reshaped(*affine.bias, parameter);
+  const Ints axes = axes_from(2, grouped.size());
+  return reshaped(standardized(reshaped(x, grouped), axes, eps, Centre::yes, affine).output, x.shape());
 }
 
 Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
@@ -172,9 +163,9 @@ Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
                      const Scalar& eps) {
   check_rank(x, 3);
   const Tensor wide = widen(x);
-  const Tensor normal = use_input_stats ? standardize(wide, axes_from(2, x.shape().size()), eps)
-                                        : apply_running(wide, running_mean, running_var, eps);
-  return converted(scale_channels(normal, {weight, bias}), x.dtype());
+  const Affine affine = channelwise_affine(wide, weight, bias);
+  if (use_input_stats) return standardized(x, axes_from(2, x.shape().size()), eps, Centre::yes, affine).output;
+  return converted(apply_running(wide, running_mean, running_var, eps, affine), x.dtype());
 }
 
 InstanceNormTrainResult instance_norm_train(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -189,14 +180,10 @@ InstanceNormTrainResult instance_norm_train(const Tensor& x, const Tensor& runni
   std::int64_t count = 1;
   for (const std::int64_t axis : axes) count *= x.shape()[static_cast<std::size_t>(axis)];
   if (count < 2) fail<ValueError>("training needs more than one value a channel, got shape {}", x.shape());
-  const Tensor mean = mean_kept(wide, axes);
-  const Tensor centred = subtract(wide, mean);
-  const Tensor var = mean_kept(multiply(centred, centred), axes);
-  const Tensor normal = multiply(centred, rsqrt(add(var, eps)));
+  const Standardized found = standardized(x, axes, eps, Centre::yes, channelwise_affine(wide, weight, bias));
   const auto averaged = [&](const Tensor& each) { return reshaped(mean_kept(each, Ints{0}), Shape{channels}); };
-  return {converted(scale_channels(normal, {weight, bias}), x.dtype()),
-          blend(running_mean, averaged(mean), momentum, 1),
-          blend(running_var, averaged(var), momentum, unbiased(count))};
+  return {found.output, blend(running_mean, averaged(found.mean), momentum, 1),
+          blend(running_var, averaged(found.var), momentum, unbiased(count))};
 }
 
 Tensor local_response_norm(const Tensor& x, std::int64_t size, const Scalar& alpha, const Scalar& beta,
