@@ -104,6 +104,14 @@ def vector_and_indices(elements: int) -> Make:
     return make
 
 
+def logits_and_labels(rows: int, classes: int) -> Make:
+    def make(random: np.random.Generator, small: Callable[[int], int]) -> list[np.ndarray]:
+        n, c = small(rows), small(classes)
+        return [random.standard_normal((n, c), np.float32), random.integers(0, c, n)]
+
+    return make
+
+
 # ---- how fast
 
 
@@ -225,6 +233,27 @@ def reduction(name: str, make: Callable[..., Make], **more: Any) -> list[Case]:
     ]
 
 
+def cross_entropy(rows: int, classes: int) -> list[Case]:
+    target = (Faster(1.0, ("torch.compile", "jax")),)
+    make, size = logits_and_labels(rows, classes), f"{rows}×{classes}"
+    return [
+        Case(
+            f"cross-entropy-{classes}",
+            f"cross-entropy {size}",
+            lambda p, x, labels: p.cross_entropy(x, labels),
+            make,
+            target,
+        ),
+        Case(
+            f"cross-entropy-{classes}-gradient",
+            f"its gradient, {size}",
+            lambda p, x, labels: p.cross_entropy_slope(x, labels),
+            make,
+            target,
+        ),
+    ]
+
+
 def first(name: str, title: str, kind: str, limit: float) -> Case:
     return Case(name, title, elementwise, uniform((K,), (K,), (K,)), (Within(limit),), kind=kind, shrink=1)
 
@@ -282,6 +311,15 @@ CASES = [
         uniform((SIDE, K), (K,), (K,)),
         (Faster(1.3, ("torch.compile", "jax")),),
     ),
+    Case(
+        "layer-norm-gradient",
+        "gradient of layer norm by its input, 4096×1024",
+        lambda p, x, weight, bias, cotangent: p.layer_norm_slope(x, weight, bias, cotangent),
+        uniform((SIDE, K), (K,), (K,), (SIDE, K)),
+        (Faster(1.0, ("torch.compile", "jax")),),
+    ),
+    *cross_entropy(4096, 10),
+    *cross_entropy(512, 32000),
     matmul(256),
     matmul(2048),
     Case(

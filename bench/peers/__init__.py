@@ -97,6 +97,14 @@ class Peer:
         d = x - self.keep(self.mean(x, axis=1))
         return d / self.sqrt(self.keep(self.mean(d * d, axis=1)) + 1e-5) * weight + bias
 
+    def cross_entropy_slope(self, logits: Any, labels: Any) -> Any:
+        """The gradient of the mean cross-entropy by the logits."""
+        return self.gradient(lambda logits: self.cross_entropy(logits, labels), logits)
+
+    def layer_norm_slope(self, x: Any, weight: Any, bias: Any, cotangent: Any) -> Any:
+        """The gradient of a layer norm by its input."""
+        return self.gradient(lambda x: self.sum(self.layer_norm(x, weight, bias) * cotangent), x)
+
     def keep(self, x: Any) -> Any:
         """A vector with one element a row as a column."""
         return x[:, None]

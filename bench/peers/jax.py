@@ -33,6 +33,9 @@ class Jax(Peer):
     def wait(self, result: Any) -> None:
         result.block_until_ready()
 
+    def gradient(self, function: Callable[..., Any], x: Any) -> Any:
+        return jax.grad(function)(x)
+
     def softmax(self, x: Any) -> Any:
         return jax.nn.softmax(x, axis=1)
 

@@ -41,6 +41,9 @@ class Lento(Peer):
     def layer_norm(self, x: Any, weight: Any, bias: Any) -> Any:
         return lento.nn.layer_norm(x, (x.shape[1],), weight, bias)
 
+    def gradient(self, function: Callable[..., Any], x: Any) -> Any:
+        return lento.grad(function)(x)
+
     def transpose(self, x: Any) -> Any:
         return lento.contiguous(x.T)
 

@@ -40,6 +40,9 @@ class Mlx(Peer):
     def wait(self, result: Any) -> None:
         mx.eval(result)
 
+    def gradient(self, function: Callable[..., Any], x: Any) -> Any:
+        return mx.grad(function)(x)
+
     def softmax(self, x: Any) -> Any:
         return mx.softmax(x, axis=1)
 

@@ -21,3 +21,21 @@ class NumPy(Peer):
 
     def transpose(self, x: Any) -> Any:
         return np.ascontiguousarray(x.T)
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        shifted = logits - self.keep(logits.max(axis=1))
+        logs = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]
+        return logs.mean()
+
+    def cross_entropy_slope(self, logits: Any, labels: Any) -> Any:
+        slope = self.softmax(logits)
+        slope[np.arange(len(labels)), labels] -= 1
+        slope /= len(labels)
+        return slope
+
+    def layer_norm_slope(self, x: Any, weight: Any, bias: Any, cotangent: Any) -> Any:
+        d = x - self.keep(x.mean(axis=1))
+        root = 1 / np.sqrt(self.keep((d * d).mean(axis=1)) + 1e-5)
+        slope = cotangent * weight
+        along = self.keep((slope * d).mean(axis=1)) * root * root
+        return root * (slope - self.keep(slope.mean(axis=1)) - d * along)
