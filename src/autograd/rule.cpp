@@ -7,6 +7,8 @@
 #include "ir/op_contraction.gen.h"
 #include "ops/composite_helpers.h"
 
+#include <algorithm>
+
 namespace lento {
 
 Tensor fitted(const Tensor& x, const Shape& shape, DType dtype) {
@@ -50,6 +52,10 @@ bool RuleCall::wants_any_from(std::size_t first) const {
   return false;
 }
 
+bool RuleCall::wants_any(std::initializer_list<std::size_t> operands) const {
+  return std::ranges::any_of(operands, [&](std::size_t operand) { return wants(operand); });
+}
+
 void RuleCall::give(std::size_t operand, const Tensor& cotangent) {
   const Tensor& x = op_.operands[operand].tensor;
   taken_[operand] = fitted(cotangent, x.shape(), x.dtype());
@@ -58,6 +64,14 @@ void RuleCall::give(std::size_t operand, const Tensor& cotangent) {
 void RuleCall::give_from(std::size_t first, const std::vector<Tensor>& cotangents) {
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
     if (wants(first + i)) give(first + i, cotangents[i]);
+  }
+}
+
+void RuleCall::give_all(std::initializer_list<std::size_t> operands, const std::vector<Tensor>& cotangents) {
+  std::size_t next = 0;
+  for (const std::size_t operand : operands) {
+    const Tensor& cotangent = cotangents[next++];
+    if (wants(operand)) give(operand, cotangent);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "ir/op_number.h"
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -34,9 +35,11 @@ class RuleCall {
   /// True when this operand is followed.
   bool wants(std::size_t operand) const { return op_.operands[operand].followed && !taken_[operand].defined(); }
   bool wants_any_from(std::size_t first) const;
+  bool wants_any(std::initializer_list<std::size_t> operands) const;
   /// The operand's cotangent. It is summed over axes along which the operand was broadcast, and takes its dtype.
   void give(std::size_t operand, const Tensor& cotangent);
   void give_from(std::size_t first, const std::vector<Tensor>& cotangents);
+  void give_all(std::initializer_list<std::size_t> operands, const std::vector<Tensor>& cotangents);
 
   /// What was given, one per operand; undefined where nothing was.
   std::vector<Tensor>& given() { return taken_; }

@@ -96,9 +96,16 @@ void rule(Writer& w, const Entry& entry, const Catalogue& catalogue) {
   declare_results(w, entry, names);
   declare_arguments(w, entry, names);
   for (const auto& [key, expression] : entry.vjp) {
+    const std::vector<std::string> arguments = vjp_arguments(key);
+    const std::string text = rule_text(expression, entry, catalogue);
+    if (arguments.size() > 1) {
+      std::vector<std::size_t> indices;
+      for (const std::string& name : arguments) indices.push_back(operand_index(entry, *entry.find_arg(name)));
+      w.line("if (call.wants_any({{{0}}})) call.give_all({{{0}}}, {1});", fmt::join(indices, ", "), text);
+      continue;
+    }
     const Arg& arg = *entry.find_arg(key.value);
     const std::size_t index = operand_index(entry, arg);
-    const std::string text = rule_text(expression, entry, catalogue);
     w.line(fmt::runtime(arg.type.list ? "if (call.wants_any_from({0})) call.give_from({0}, {1});"
                                       : "if (call.wants({0})) call.give({0}, {1});"),
            index, text);

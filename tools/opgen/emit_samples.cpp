@@ -66,7 +66,9 @@ Json op(const Entry& entry) {
   if (entry.tolerance) result.set("tolerance", Json::literal(fmt::format("{}", *entry.tolerance)));
   if (!entry.vjp.empty()) {
     Json vjp = Json::object();
-    for (const auto& [arg, expression] : entry.vjp) vjp.set(arg.value, Json::string(expression.value));
+    for (const auto& [key, expression] : entry.vjp) {
+      for (const std::string& name : vjp_arguments(key)) vjp.set(name, Json::string(expression.value));
+    }
     result.set("vjp", std::move(vjp));
   }
   if (!entry.samples.is_null()) result.set("samples", entry.samples);

@@ -15,7 +15,7 @@ const std::vector<std::pair<std::string, unsigned>> kDtypeClasses = {
 };
 
 const std::vector<std::string> kBatchRules = {"shift", "leading", "product", "merge", "index",
-                                              "take",  "search",  "draw",    "each"};
+                                              "take",  "search",  "draw",    "steps", "each"};
 
 const std::vector<std::string> kPrimitiveFamilies = {"elementwise", "creation", "cast",    "reduction", "scan",
                                                      "index_map",   "gather",   "scatter", "sort",      "contraction",
@@ -28,6 +28,19 @@ const std::vector<std::string> kFamilies = [] {
 }();
 
 const std::vector<std::string> kNamespaces = {"lento", "linalg", "fft", "nn", "random", "special", "stats"};
+
+std::vector<std::string> vjp_arguments(const Text& key) {
+  std::vector<std::string> names;
+  const std::string_view text = key.value;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::string_view name = text.substr(at, comma - at);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    names.emplace_back(name);
+    at = comma + 1;
+  }
+  return names;
+}
 
 unsigned dtype_set(std::string_view name) {
   for (const auto& [word, set] : kDtypeClasses) {

@@ -222,6 +222,9 @@ extern const std::vector<std::string> kFamilies;  ///< and composites
 extern const std::vector<std::string> kBatchRules;
 extern const std::vector<std::string> kNamespaces;
 
+/// The arguments that an entry of `vjp` gives cotangents of, separated by commas in its key.
+std::vector<std::string> vjp_arguments(const Text& key);
+
 /// The set a class or dtype name stands for; 0 when it is neither.
 unsigned dtype_set(std::string_view name);
 

@@ -313,13 +313,14 @@ class Validator {
 
   void check_vjp(const Entry& entry) {
     for (const auto& [key, expression] : entry.vjp) {
-      const Arg* arg = entry.find_arg(key.value);
-      if (arg == nullptr) {
-        error(key.at, fmt::format("derivative for '{}', which is no argument of op '{}'{}", key.value, entry.name,
-                                  suggestion(key.value, argument_names(entry))));
-      } else if (arg->type.kind != ArgKind::tensor && arg->type.kind != ArgKind::operand) {
-        error(key.at,
-              fmt::format("derivative for '{}', which is no tensor: its type is '{}'", key.value, arg->type_text));
+      for (const std::string& name : vjp_arguments(key)) {
+        const Arg* arg = entry.find_arg(name);
+        if (arg == nullptr) {
+          error(key.at, fmt::format("derivative for '{}', which is no argument of op '{}'{}", name, entry.name,
+                                    suggestion(name, argument_names(entry))));
+        } else if (arg->type.kind != ArgKind::tensor && arg->type.kind != ArgKind::operand) {
+          error(key.at, fmt::format("derivative for '{}', which is no tensor: its type is '{}'", name, arg->type_text));
+        }
       }
       check_expression(expression, ExpressionKind::vjp, entry, catalogue_, diagnostics_);
     }
