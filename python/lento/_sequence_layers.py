@@ -180,11 +180,13 @@ class _Recurrent(Module):
     def _directions(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)
 
-    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], **how: Any) -> tuple[Tensor, ...]:
         """The outputs of one layer in one direction, and the last states."""
         raise NotImplementedError
 
-    def _run(self, x: Tensor, states: tuple[Tensor, ...] | None, count: int) -> tuple[Tensor, list[Tensor]]:
+    def _run(
+        self, x: Tensor, states: tuple[Tensor, ...] | None, count: int, lengths: Tensor | None
+    ) -> tuple[Tensor, list[Tensor]]:
         """The outputs, and the last of each of the ``count`` states: (layers * directions, batch, hidden_size)."""
         caller = type(self).__name__
         axes = ("batch", "length") if self.batch_first else ("length", "batch")
@@ -214,7 +216,7 @@ class _Recurrent(Module):
                 weights = [
                     getattr(self, part + name, None) for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
                 ]
-                outputs, *state = self._layer(x, state, weights, reverse=bool(end))
+                outputs, *state = self._layer(x, state, weights, reverse=bool(end), lengths=lengths)
                 last.append(state)
                 columns.append(outputs)
             x = columns[0] if len(columns) == 1 else concat(columns, axis=-1)
@@ -239,6 +241,10 @@ class RNN(_Recurrent):
 
     Gives the outputs and the last hidden state. In training ``dropout`` is the probability that an output of a layer,
     except the last one, is dropped; GRU and LSTM have it too.
+
+    Sequences of a batch may have different ``lengths``, given as integers (batch,): outputs behind the end of one are
+    0, its last state is that of its own last step, and the other direction begins at its own end. So it is for GRU and
+    LSTM.
     """
 
     gates = 1
@@ -260,12 +266,12 @@ class RNN(_Recurrent):
         check_choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
         self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
 
-    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        y, (last,) = self._run(x, None if h is None else (h,), 1)
+    def forward(self, x: Tensor, h: Tensor | None = None, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y, (last,) = self._run(x, None if h is None else (h,), 1, lengths)
         return y, last
 
-    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
-        return _nn.rnn(x, state[0], weights[0], weights[1], weights[2], weights[3], self.nonlinearity, reverse)
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], **how: Any) -> tuple[Tensor, ...]:
+        return _nn.rnn(x, state[0], weights[0], weights[1], weights[2], weights[3], self.nonlinearity, **how)
 
     def extra_repr(self) -> str:
         return what_changed(super().extra_repr(), nonlinearity=(self.nonlinearity, "tanh"))
@@ -283,28 +289,34 @@ class GRU(_Recurrent):
 
     gates = 3
 
-    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        y, (last,) = self._run(x, None if h is None else (h,), 1)
+    def forward(self, x: Tensor, h: Tensor | None = None, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y, (last,) = self._run(x, None if h is None else (h,), 1, lengths)
         return y, last
 
-    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
-        return _nn.gru(x, state[0], weights[0], weights[1], weights[2], weights[3], reverse)
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], **how: Any) -> tuple[Tensor, ...]:
+        return _nn.gru(x, state[0], weights[0], weights[1], weights[2], weights[3], **how)
 
 
 class LSTM(_Recurrent):
     """Long short-term memory over (length, batch, features), or (batch, length, features) with ``batch_first``.
 
     Gives the outputs and the pair of the last hidden and cell states.
+
+        >>> y, (h, c) = lento.nn.LSTM(3, 4)(lento.ones((5, 2, 3)), lengths=lento.asarray([5, 2]))
+        >>> (y[2:, 1] == 0).all(), (h[0, 1] == y[1, 1]).all()
+        (tensor(True), tensor(True))
     """
 
     gates = 4
 
-    def forward(self, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        y, (h, c) = self._run(x, state, 2)
+    def forward(
+        self, x: Tensor, state: tuple[Tensor, Tensor] | None = None, lengths: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        y, (h, c) = self._run(x, state, 2, lengths)
         return y, (h, c)
 
-    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], reverse: bool) -> tuple[Tensor, ...]:
-        return _nn.lstm(x, state[0], state[1], weights[0], weights[1], weights[2], weights[3], reverse)
+    def _layer(self, x: Tensor, state: list[Tensor], weights: list[Any], **how: Any) -> tuple[Tensor, ...]:
+        return _nn.lstm(x, state[0], state[1], weights[0], weights[1], weights[2], weights[3], **how)
 
 
 @names_its_errors

@@ -68,6 +68,8 @@ class Repeat {
         return operands_[0].batched() ? each() : with([&](std::size_t i) { return plain(i); }, op_.attrs);
       case BatchRule::draw:
         return draw();
+      case BatchRule::steps:
+        return steps();
       case BatchRule::each:
         return each();
     }
@@ -206,6 +208,34 @@ class Repeat {
     Shape shape = one.shape();
     shape.insert(0, size_);
     return {prim::random_bits(shape, scrambled(key ^ scrambled(counter + 1)), counter, one.dtype(), one.device())};
+  }
+
+  /// N is the second axis of what has one part per step, and the first one of states; weights have none.
+  std::vector<Tensor> steps() const {
+    const auto is_shared = [&](std::size_t i) {
+      const std::string_view name = info(op_.op).args[i].name;
+      return name == "weight" || name == "bias";
+    };
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (is_shared(i) && operands_[i].batched()) return each();
+    }
+    const auto axis_of_n = [](const Tensor& x) { return x.rank() == 3 || is_bool(x.dtype()) ? 1 : 0; };
+    std::vector<Tensor> results = with(
+        [&](std::size_t i) {
+          if (is_shared(i)) return one(i);
+          const std::int64_t axis = axis_of_n(one(i));
+          Shape merged = one(i).shape();
+          merged[static_cast<std::size_t>(axis)] *= size_;
+          return reshaped(composite::move_axis(for_all(i), 0, axis), merged);
+        },
+        op_.attrs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const std::int64_t axis = axis_of_n(op_.results[i]);
+      Shape apart = op_.results[i].shape();
+      apart.insert(static_cast<std::size_t>(axis), size_);
+      results[i] = composite::move_axis(reshaped(results[i], apart), axis, 0);
+    }
+    return results;
   }
 
   std::vector<Tensor> each() const {

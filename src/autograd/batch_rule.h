@@ -21,6 +21,7 @@ enum class BatchRule : std::uint8_t {
   take,     // slices along an axis at indices
   search,   // the sorted values are the same for all
   draw,     // random numbers: other ones for each example
+  steps,    // recurrence: (length, N, …) and (N, …); examples and N as one axis, when the weights are the same for all
   each,     // example by example
 };
 

@@ -72,6 +72,30 @@ Tensor sum_window(const Tensor& grad, const Tensor& x, const Ints& kernel, const
 Tensor fft_r2c(const Tensor& grad, const Tensor& x, std::int64_t axis);
 Tensor fft_c2r(const Tensor& grad, const Tensor& x, std::int64_t axis, std::int64_t size);
 
+// --- recurrences: cotangents of several results are undefined where nothing came back; one is given per operand, in
+// their order ---
+
+std::vector<Tensor> rnn_states(const Tensor& grad, const Tensor& states, const Tensor& h, const Tensor& weight,
+                               const std::vector<Tensor>& mask, std::string_view nonlinearity, bool reverse);
+std::vector<Tensor> rnn_states_grad(const Tensor& grad_of_inputs, const Tensor& grad_of_h, const Tensor& cotangent,
+                                    const Tensor& states, const Tensor& weight, const std::vector<Tensor>& mask,
+                                    std::string_view nonlinearity, bool reverse);
+std::vector<Tensor> gru_states(const Tensor& grad_states, const Tensor& grad_gates, const Tensor& states,
+                               const Tensor& gates, const Tensor& inputs, const Tensor& h, const Tensor& weight,
+                               const Tensor& bias, const std::vector<Tensor>& mask, bool reverse);
+std::vector<Tensor> gru_states_grad(const Tensor& grad_of_inputs, const Tensor& grad_of_products,
+                                    const Tensor& grad_of_h, const Tensor& cotangent, const Tensor& gates,
+                                    const Tensor& states, const Tensor& h, const Tensor& weight,
+                                    const std::vector<Tensor>& mask, bool reverse);
+std::vector<Tensor> lstm_states(const Tensor& grad_states, const Tensor& grad_cells, const Tensor& grad_gates,
+                                const Tensor& states, const Tensor& cells, const Tensor& gates, const Tensor& inputs,
+                                const Tensor& h, const Tensor& c, const Tensor& weight, const std::vector<Tensor>& mask,
+                                bool reverse);
+std::vector<Tensor> lstm_states_grad(const Tensor& grad_of_inputs, const Tensor& grad_of_h, const Tensor& grad_of_c,
+                                     const Tensor& cotangent, const Tensor& cell_cotangent, const Tensor& gates,
+                                     const Tensor& cells, const Tensor& c, const Tensor& weight,
+                                     const std::vector<Tensor>& mask, bool reverse);
+
 // --- linear algebra: cotangents of several results are undefined where nothing came back ---
 
 Tensor cholesky(const Tensor& grad, const Tensor& factor);

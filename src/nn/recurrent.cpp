@@ -118,11 +118,11 @@ RNN::RNN(std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& op
 }
 
 std::pair<Tensor, Tensor> RNN::operator()(const Tensor& x, const std::optional<Tensor>& h,
-                                          std::source_location site) const {
-  const auto layer = [this](const Tensor& input, const States& states, const Direction& each,
-                            const std::source_location& line) -> States {
+                                          const std::optional<Tensor>& lengths, std::source_location site) const {
+  const auto layer = [&, this](const Tensor& input, const States& states, const Direction& each,
+                               const std::source_location& line) -> States {
     const auto made = nn::rnn(input, states[0], each.weight_ih, each.weight_hh, each.bias_ih, each.bias_hh,
-                              nonlinearity, each.reverse, line);
+                              nonlinearity, each.reverse, lengths, line);
     return {made.outputs, made.hidden};
   };
   auto [y, ends] = run("RNN()", x, h ? std::optional(States{*h}) : std::nullopt, 1, layer, site);
@@ -138,11 +138,11 @@ GRU::GRU(std::int64_t input_size, std::int64_t hidden_size, const RecurrentOptio
     : Recurrent("GRU()", 3, input_size, hidden_size, options, site) {}
 
 std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& h,
-                                          std::source_location site) const {
-  const auto layer = [](const Tensor& input, const States& states, const Direction& each,
-                        const std::source_location& line) -> States {
-    const auto made =
-        nn::gru(input, states[0], each.weight_ih, each.weight_hh, each.bias_ih, each.bias_hh, each.reverse, line);
+                                          const std::optional<Tensor>& lengths, std::source_location site) const {
+  const auto layer = [&](const Tensor& input, const States& states, const Direction& each,
+                         const std::source_location& line) -> States {
+    const auto made = nn::gru(input, states[0], each.weight_ih, each.weight_hh, each.bias_ih, each.bias_hh,
+                              each.reverse, lengths, line);
     return {made.outputs, made.hidden};
   };
   auto [y, ends] = run("GRU()", x, h ? std::optional(States{*h}) : std::nullopt, 1, layer, site);
@@ -154,11 +154,11 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size, const RecurrentOpt
     : Recurrent("LSTM()", 4, input_size, hidden_size, options, site) {}
 
 std::pair<Tensor, LSTMState> LSTM::operator()(const Tensor& x, const std::optional<LSTMState>& state,
-                                              std::source_location site) const {
-  const auto layer = [](const Tensor& input, const States& states, const Direction& each,
-                        const std::source_location& line) -> States {
+                                              const std::optional<Tensor>& lengths, std::source_location site) const {
+  const auto layer = [&](const Tensor& input, const States& states, const Direction& each,
+                         const std::source_location& line) -> States {
     const auto made = nn::lstm(input, states[0], states[1], each.weight_ih, each.weight_hh, each.bias_ih, each.bias_hh,
-                               each.reverse, line);
+                               each.reverse, lengths, line);
     return {made.outputs, made.hidden, made.cell};
   };
   auto [y, ends] = run("LSTM()", x, state ? std::optional(States{state->h, state->c}) : std::nullopt, 2, layer, site);

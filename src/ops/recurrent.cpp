@@ -1,8 +1,9 @@
 // Recurrent networks (ops/recurrent.yaml): one layer in one direction, where the inputs are projected for all steps at
-// once, and single steps.
+// once and a primitive does the steps; and single steps.
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
 #include "ops/recurrent.calls.gen.h"
+#include "ops/recurrent_loops.h"
 
 #include <vector>
 
@@ -34,54 +35,61 @@ void check_state(const Tensor& state, const Tensor& x, const Tensor& weight_hh) 
   if (state.shape() != needed) fail<ShapeError>("a state has shape {}, not {}", needed, state.shape());
 }
 
-// --- a step: from the projected input (batch, gates * hidden) and the state to the next state ---
-
-/// The columns of one gate.
-Tensor gate(const Tensor& all, std::int64_t i, std::int64_t n) { return all.slice(1, i * n, (i + 1) * n); }
-
-Tensor rnn_step(const Tensor& input, const Tensor& hidden, const Weights& weights, std::string_view nonlinearity) {
-  const Tensor total = add(input, nn::linear(hidden, weights.hh, weights.bias_hh));
-  return nonlinearity == "relu" ? nn::relu(total) : tanh(total);
-}
-
-Tensor gru_step(const Tensor& input, const Tensor& hidden, const Weights& weights) {
-  const std::int64_t n = weights.hh.shape()[1];
-  const Tensor back = nn::linear(hidden, weights.hh, weights.bias_hh);
-  const Tensor reset = sigmoid(add(gate(input, 0, n), gate(back, 0, n)));
-  const Tensor update = sigmoid(add(gate(input, 1, n), gate(back, 1, n)));
-  const Tensor fresh = tanh(add(gate(input, 2, n), multiply(reset, gate(back, 2, n))));
-  return add(fresh, multiply(update, subtract(hidden, fresh)));
-}
-
-struct LstmState {
-  Tensor hidden;
-  Tensor cell;
-};
-
-LstmState lstm_step(const Tensor& input, const LstmState& state, const Weights& weights) {
-  const std::int64_t n = weights.hh.shape()[1];
-  const Tensor total = add(input, nn::linear(state.hidden, weights.hh, weights.bias_hh));
-  const Tensor enter = gate(total, 0, n);
-  const Tensor forget = gate(total, 1, n);
-  const Tensor fresh = gate(total, 2, n);
-  const Tensor out = gate(total, 3, n);
-  const Tensor cell = add(multiply(sigmoid(forget), state.cell), multiply(sigmoid(enter), tanh(fresh)));
-  return {multiply(sigmoid(out), tanh(cell)), cell};
-}
-
 // --- sequences ---
 
-/// The outputs of `step`, which takes the projected input of a step and gives the hidden state, in the order of `x`.
-template <class Step>
-Tensor run(const Tensor& x, const Weights& weights, bool reverse, Step step) {
-  const Tensor inputs = nn::linear(x, weights.ih, weights.bias_ih);
-  const std::int64_t length = x.shape()[0];
-  std::vector<Tensor> outputs(static_cast<std::size_t>(length));
-  for (std::int64_t count = 0; count < length; ++count) {
-    const std::int64_t i = reverse ? length - 1 - count : count;
-    outputs[static_cast<std::size_t>(i)] = step(inputs[{i}]);
+/// A sequence whose inputs were projected, all steps at once, with all that the steps read in one dtype.
+struct Sequence {
+  DType dtype;    // of the results
+  DType compute;  // of everything below
+  Tensor inputs;  // (length, batch, gates * hidden)
+  Tensor weight;  // weight_hh
+  Tensors mask;   // none, or bool (length, batch)
+  bool reverse;
+
+  /// `outside` is the bias that the product of a step can do without, since the input of the step has it.
+  Sequence(const Tensor& x, const Weights& weights, const Tensors& states, const std::optional<Tensor>& outside,
+           const std::optional<Tensor>& lengths, bool reverse)
+      : reverse(reverse) {
+    const Tensor projected = nn::linear(x, weights.ih, outside);
+    Tensors all{projected, weights.hh};
+    all.insert(all.end(), states.begin(), states.end());
+    dtype = promoted_dtype(all);
+    compute = wide_type(dtype);
+    inputs = converted(projected, compute);
+    weight = converted(weights.hh, compute);
+    if (lengths) mask = {steps_of(*lengths, x)};
   }
-  return stack(outputs);
+
+  bool has_primitive() const { return compute == DType::float32 || compute == DType::float64; }
+  Tensor state(const Tensor& given) const { return converted(given, compute); }
+
+  /// The results of the layer from the states of all steps: outputs behind the end of a sequence are 0.
+  Tensor outputs(const Tensor& states) const {
+    const Tensor shown = mask.empty() ? states : where(with_axis(mask[0], 2), states, 0);
+    return narrowed(shown);
+  }
+  /// The state behind the last step, which was carried on to the end of the longest sequence.
+  Tensor last(const Tensor& states) const {
+    return narrowed(picked(states, 0, reverse ? 0 : states.shape()[0] - 1));
+  }
+
+ private:
+  Tensor narrowed(const Tensor& result) const { return is_half(dtype) ? converted(result, dtype) : result; }
+
+  /// Where a step belongs to its sequence: bool (length, batch).
+  static Tensor steps_of(const Tensor& lengths, const Tensor& x) {
+    if (!is_integer(lengths.dtype()) || lengths.shape() != Shape{x.shape()[1]}) {
+      fail<ShapeError>("lengths must be {} integers, one per sequence, got {}", x.shape()[1], type_of(lengths));
+    }
+    const Tensor position = counting(x.shape()[0], x.device());
+    return less(with_axis(position, 1), with_axis(converted(lengths, DType::int64), 0));
+  }
+};
+
+/// The sum of those biases that there are.
+std::optional<Tensor> sum_of(const std::optional<Tensor>& a, const std::optional<Tensor>& b) {
+  if (a && b) return add(*a, *b);
+  return a ? a : b;
 }
 
 // --- single steps ---
@@ -114,40 +122,54 @@ struct Cell {
 
 RnnResult rnn(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh,
               const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh, std::string_view nonlinearity,
-              bool reverse) {
+              bool reverse, const std::optional<Tensor>& lengths) {
   check_input(x, weight_hh, 1);
   check_state(h, x, weight_hh);
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
-  Tensor hidden = h;
-  const Tensor outputs = run(x, weights, reverse, [&](const Tensor& input) {
-    return hidden = rnn_step(input, hidden, weights, nonlinearity);
-  });
-  return {outputs, hidden};
+  const Sequence all(x, weights, {h}, sum_of(bias_ih, bias_hh), lengths, reverse);
+  const Tensor start = all.state(h);
+  const Tensor states = all.has_primitive()
+                            ? prim::rnn_states(all.inputs, start, all.weight, all.mask, nonlinearity, reverse)
+                            : rnn_loop(all.inputs, start, all.weight, all.mask, nonlinearity, reverse)[0];
+  return {all.outputs(states), all.last(states)};
 }
 
 GruResult gru(const Tensor& x, const Tensor& h, const Tensor& weight_ih, const Tensor& weight_hh,
-              const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh, bool reverse) {
+              const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh, bool reverse,
+              const std::optional<Tensor>& lengths) {
   check_input(x, weight_hh, 3);
   check_state(h, x, weight_hh);
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
-  Tensor hidden = h;
-  const Tensor outputs =
-      run(x, weights, reverse, [&](const Tensor& input) { return hidden = gru_step(input, hidden, weights); });
-  return {outputs, hidden};
+  const std::int64_t n = weight_hh.shape()[1];
+  if (bias_hh && bias_hh->shape() != Shape{3 * n})
+    fail<ShapeError>("bias_hh has shape {}, not {}", bias_hh->shape(), Shape{3 * n});
+  // Reset multiplies the last part of the product, with its bias.
+  const auto outside =
+      bias_hh ? std::optional(prim::pad_constant(sliced(*bias_hh, 0, 0, 2 * n), 0, {0}, {n})) : bias_hh;
+  const Sequence all(x, weights, {h}, sum_of(bias_ih, outside), lengths, reverse);
+  const Tensor start = all.state(h);
+  const Tensor inside =
+      bias_hh ? all.state(sliced(*bias_hh, 0, 2 * n, n)) : prim::full({n}, 0, all.compute, x.device());
+  const Tensor states = all.has_primitive()
+                            ? prim::gru_states(all.inputs, start, all.weight, inside, all.mask, reverse).states
+                            : gru_loop(all.inputs, start, all.weight, inside, all.mask, reverse)[0];
+  return {all.outputs(states), all.last(states)};
 }
 
 LstmResult lstm(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& weight_ih, const Tensor& weight_hh,
-                const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh, bool reverse) {
+                const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh, bool reverse,
+                const std::optional<Tensor>& lengths) {
   check_input(x, weight_hh, 4);
   check_state(h, x, weight_hh);
   check_state(c, x, weight_hh);
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
-  LstmState state{h, c};
-  const Tensor outputs = run(x, weights, reverse, [&](const Tensor& input) {
-    state = lstm_step(input, state, weights);
-    return state.hidden;
-  });
-  return {outputs, state.hidden, state.cell};
+  const Sequence all(x, weights, {h, c}, sum_of(bias_ih, bias_hh), lengths, reverse);
+  if (!all.has_primitive()) {
+    const Tensors made = lstm_loop(all.inputs, all.state(h), all.state(c), all.weight, all.mask, reverse);
+    return {all.outputs(made[0]), all.last(made[0]), all.last(made[1])};
+  }
+  const auto made = prim::lstm_states(all.inputs, all.state(h), all.state(c), all.weight, all.mask, reverse);
+  return {all.outputs(made.states), all.last(made.states), all.last(made.cells)};
 }
 
 Tensor rnn_cell(const Tensor& x, const std::optional<Tensor>& h, const Tensor& weight_ih, const Tensor& weight_hh,
@@ -155,14 +177,15 @@ Tensor rnn_cell(const Tensor& x, const std::optional<Tensor>& h, const Tensor& w
                 std::string_view nonlinearity) {
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
   const Cell cell(x, weights, 1);
-  return cell.result(rnn_step(cell.input, cell.state(h), weights, nonlinearity));
+  return cell.result(rnn_step(add(cell.input, nn::linear(cell.state(h), weight_hh, bias_hh)), nonlinearity));
 }
 
 Tensor gru_cell(const Tensor& x, const std::optional<Tensor>& h, const Tensor& weight_ih, const Tensor& weight_hh,
                 const std::optional<Tensor>& bias_ih, const std::optional<Tensor>& bias_hh) {
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
   const Cell cell(x, weights, 3);
-  return cell.result(gru_step(cell.input, cell.state(h), weights));
+  const Tensor hidden = cell.state(h);
+  return cell.result(gru_step(cell.input, nn::linear(hidden, weight_hh, bias_hh), hidden).hidden);
 }
 
 LstmCellResult lstm_cell(const Tensor& x, const std::optional<Tensor>& h, const std::optional<Tensor>& c,
@@ -170,7 +193,8 @@ LstmCellResult lstm_cell(const Tensor& x, const std::optional<Tensor>& h, const 
                          const std::optional<Tensor>& bias_hh) {
   const Weights weights{weight_ih, weight_hh, bias_ih, bias_hh};
   const Cell cell(x, weights, 4);
-  const LstmState next = lstm_step(cell.input, {cell.state(h), cell.state(c)}, weights);
+  const Tensor total = add(cell.input, nn::linear(cell.state(h), weight_hh, bias_hh));
+  const LstmStep next = lstm_step(total, cell.state(c));
   return {cell.result(next.hidden), cell.result(next.cell)};
 }
 

@@ -85,9 +85,10 @@ bool shows_nans(const Graph& graph, const Record& record) {
 /// Of an op whose operands agree to the bit.
 Agreement agreement_of(const Graph& graph, const Record& record) {
   const std::span<const OperandRef> operands = graph.operands(record);
-  const DType dtype = operands.empty() ? record.dtype : graph.meta_of(operands.back()).dtype;
-  const bool inexact = is_floating(dtype) || is_complex(dtype);
   const Family family = info(record.op).family;
+  const bool has_its_dtype = operands.empty() || family == Family::contraction;  // a mask may come last
+  const DType dtype = has_its_dtype ? record.dtype : graph.meta_of(operands.back()).dtype;
+  const bool inexact = is_floating(dtype) || is_complex(dtype);
   if (inexact && (family == Family::contraction || family == Family::fft || family == Family::linalg)) {
     return Agreement::rough;
   }

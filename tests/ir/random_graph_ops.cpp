@@ -275,7 +275,38 @@ bool RandomGraphBuilder::add_fft(Op op) {
   return true;
 }
 
+bool RandomGraphBuilder::add_recurrence(Op op) {
+  const std::int64_t length = between(0, 4), batch = between(1, 3), hidden = between(1, 4);
+  const DType dtype = chance(0.5) ? DType::float32 : DType::float64;
+  const std::string_view name = info(op).name;
+  const std::int64_t gates = name.starts_with("lstm") ? 4 : name.starts_with("gru") ? 3 : 1;
+  // Numbers that do not grow from step to step: what is rounded would grow with them.
+  const auto small = [&](const Shape& shape) {
+    const Meta wanted{dtype, shape};
+    const auto found = existing([&](const Meta& type) { return type == wanted; });
+    return found && chance(0.5) ? *found : input(dtype, shape, {InputDomain::Kind::range, -1, 1});
+  };
+  std::vector<OperandRef> operands;
+  for (const ArgInfo& arg : info(op).args) {
+    if (arg.kind == ArgKind::tensor_list) {
+      if (chance(0.5)) operands.push_back(value(DType::bool_, {length, batch}));
+    } else if (arg.name == "weight") {
+      operands.push_back(small({gates * hidden, hidden}));
+    } else if (arg.name == "bias") {
+      operands.push_back(small({hidden}));
+    } else if (arg.name == "h" || arg.name == "c") {
+      operands.push_back(small({batch, hidden}));
+    } else if (is_operand(arg.kind)) {
+      const std::int64_t parts = arg.name == "inputs" ? gates : arg.name == "gates" ? 4 : 1;
+      operands.push_back(small({length, batch, parts * hidden}));
+    }
+  }
+  append(op, operands, {{"nonlinearity", {between(0, 1)}}, {"reverse", {between(0, 1)}}});
+  return true;
+}
+
 bool RandomGraphBuilder::add_contraction(Op op) {
+  if (op >= op::rnn_states && op <= op::lstm_states_grad) return add_recurrence(op);
   const DType dtype = any_dtype(kNumeric);
   if (op == op::matrix_multiply) {
     Shape a = any_shape(0, 2);

@@ -9,7 +9,19 @@ from oracles_losses import scaled_dot_product_attention
 
 Array = Any
 
-__all__ = ["ctc_loss", "gru", "gru_cell", "lstm", "lstm_cell", "multi_head_attention", "rnn", "rnn_cell"]
+__all__ = [
+    "ctc_loss",
+    "gru",
+    "gru_cell",
+    "gru_states",
+    "lstm",
+    "lstm_cell",
+    "lstm_states",
+    "multi_head_attention",
+    "rnn",
+    "rnn_cell",
+    "rnn_states",
+]
 
 
 def _sigmoid(x: Array) -> Array:
@@ -20,14 +32,72 @@ def _project(x: Array, weight: Array, bias: Any) -> Array:
     return x @ weight.T + (0 if bias is None else bias)
 
 
+def _masked(mask: list[Array], i: int, new: Array, old: Any) -> Array:
+    return np.where(mask[0][i][:, None], new, old).astype(new.dtype) if mask else new
+
+
+def _order(steps: int, reverse: bool) -> Any:
+    return reversed(range(steps)) if reverse else range(steps)
+
+
+def rnn_states(inputs: Array, h: Array, weight: Array, mask: list[Array], nonlinearity: str, reverse: bool) -> Array:
+    states = np.zeros_like(inputs)
+    for i in _order(len(inputs), reverse):
+        total = inputs[i] + h @ weight.T
+        h = states[i] = _masked(mask, i, np.tanh(total) if nonlinearity == "tanh" else np.maximum(total, 0), h)
+    return states
+
+
+def gru_states(inputs: Array, h: Array, weight: Array, bias: Array, mask: list[Array], reverse: bool) -> Any:
+    length, batch, hidden = len(inputs), *h.shape
+    states, gates = np.zeros((length, batch, hidden), h.dtype), np.zeros((length, batch, 4 * hidden), h.dtype)
+    for i in _order(length, reverse):
+        ours, back = np.split(inputs[i], 3, axis=1), np.split(h @ weight.T, 3, axis=1)
+        reset, update, inner = _sigmoid(ours[0] + back[0]), _sigmoid(ours[1] + back[1]), back[2] + bias
+        new = np.tanh(ours[2] + reset * inner)
+        h = states[i] = _masked(mask, i, (1 - update) * new + update * h, h)
+        gates[i] = _masked(mask, i, np.concatenate([reset, update, new, inner], axis=1), 0)
+    return states, gates
+
+
+def lstm_states(inputs: Array, h: Array, c: Array, weight: Array, mask: list[Array], reverse: bool) -> Any:
+    length, batch, hidden = len(inputs), *h.shape
+    states, cells = np.zeros((length, batch, hidden), h.dtype), np.zeros((length, batch, hidden), h.dtype)
+    gates = np.zeros((length, batch, 4 * hidden), h.dtype)
+    for i in _order(length, reverse):
+        enter, forget, new, out = np.split(inputs[i] + h @ weight.T, 4, axis=1)
+        enter, forget, new, out = _sigmoid(enter), _sigmoid(forget), np.tanh(new), _sigmoid(out)
+        cell = forget * c + enter * new
+        h = states[i] = _masked(mask, i, out * np.tanh(cell), h)
+        c = cells[i] = _masked(mask, i, cell, c)
+        gates[i] = _masked(mask, i, np.concatenate([enter, forget, new, out], axis=1), 0)
+    return states, cells, gates
+
+
+def _sequences(lengths: Any, x: Array, reverse: bool) -> Any:
+    """For each sequence of a batch what to slice it by, and the place of its last step."""
+    for n in range(x.shape[1]):
+        end = len(x) if lengths is None else int(lengths[n])
+        yield n, end, 0 if reverse else end - 1
+
+
 def rnn(
-    x: Array, h: Array, weight_ih: Array, weight_hh: Array, bias_ih: Any, bias_hh: Any, nonlinearity: str, reverse: bool
+    x: Array,
+    h: Array,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Any,
+    bias_hh: Any,
+    nonlinearity: str,
+    reverse: bool,
+    lengths: Any = None,
 ) -> Any:
-    outputs = np.zeros((*x.shape[:2], h.shape[1]), x.dtype)
-    for i in reversed(range(len(x))) if reverse else range(len(x)):
-        total = _project(x[i], weight_ih, bias_ih) + _project(h, weight_hh, bias_hh)
-        h = outputs[i] = np.tanh(total) if nonlinearity == "tanh" else np.maximum(total, 0)
-    return outputs, h
+    outputs, last = np.zeros((*x.shape[:2], h.shape[1]), x.dtype), h.copy()
+    for n, end, at in _sequences(lengths, x, reverse):
+        inputs = _project(x[:end, n : n + 1], weight_ih, bias_ih) + (0 if bias_hh is None else bias_hh)
+        outputs[:end, n : n + 1] = rnn_states(inputs, h[n : n + 1], weight_hh, [], nonlinearity, reverse)
+        last[n] = outputs[at, n]
+    return outputs, last
 
 
 def _one_step(run: Any, x: Array, states: list[Any], *weights: Any) -> Any:
@@ -51,29 +121,45 @@ def lstm_cell(x: Array, h: Any, c: Any, weight_ih: Array, weight_hh: Array, bias
     return tuple(_one_step(lstm, x, [h, c], weight_ih, weight_hh, bias_ih, bias_hh, False))
 
 
-def gru(x: Array, h: Array, weight_ih: Array, weight_hh: Array, bias_ih: Any, bias_hh: Any, reverse: bool) -> Any:
-    outputs = np.zeros((*x.shape[:2], h.shape[1]), x.dtype)
-    for i in reversed(range(len(x))) if reverse else range(len(x)):
-        ours = np.split(_project(x[i], weight_ih, bias_ih), 3, axis=1)
-        back = np.split(_project(h, weight_hh, bias_hh), 3, axis=1)
-        reset, update = _sigmoid(ours[0] + back[0]), _sigmoid(ours[1] + back[1])
-        new = np.tanh(ours[2] + reset * back[2])
-        h = (1 - update) * new + update * h
-        outputs[i] = h
-    return outputs, h
+def gru(
+    x: Array,
+    h: Array,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Any,
+    bias_hh: Any,
+    reverse: bool,
+    lengths: Any = None,
+) -> Any:
+    outputs, last, hidden = np.zeros((*x.shape[:2], h.shape[1]), x.dtype), h.copy(), h.shape[1]
+    inside = np.zeros(3 * hidden, x.dtype) if bias_hh is None else bias_hh
+    outside = np.concatenate([inside[: 2 * hidden], np.zeros(hidden, x.dtype)])
+    for n, end, at in _sequences(lengths, x, reverse):
+        inputs = _project(x[:end, n : n + 1], weight_ih, bias_ih) + outside
+        states, _ = gru_states(inputs, h[n : n + 1], weight_hh, inside[2 * hidden :], [], reverse)
+        outputs[:end, n : n + 1] = states
+        last[n] = outputs[at, n]
+    return outputs, last
 
 
 def lstm(
-    x: Array, h: Array, c: Array, weight_ih: Array, weight_hh: Array, bias_ih: Any, bias_hh: Any, reverse: bool
+    x: Array,
+    h: Array,
+    c: Array,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Any,
+    bias_hh: Any,
+    reverse: bool,
+    lengths: Any = None,
 ) -> Any:
-    outputs = np.zeros((*x.shape[:2], h.shape[1]), x.dtype)
-    for i in reversed(range(len(x))) if reverse else range(len(x)):
-        total = _project(x[i], weight_ih, bias_ih) + _project(h, weight_hh, bias_hh)
-        enter, forget, new, out = np.split(total, 4, axis=1)
-        c = _sigmoid(forget) * c + _sigmoid(enter) * np.tanh(new)
-        h = _sigmoid(out) * np.tanh(c)
-        outputs[i] = h
-    return outputs, h, c
+    outputs, last, cell = np.zeros((*x.shape[:2], h.shape[1]), x.dtype), h.copy(), c.copy()
+    for n, end, at in _sequences(lengths, x, reverse):
+        inputs = _project(x[:end, n : n + 1], weight_ih, bias_ih) + (0 if bias_hh is None else bias_hh)
+        states, cells, _ = lstm_states(inputs, h[n : n + 1], c[n : n + 1], weight_hh, [], reverse)
+        outputs[:end, n : n + 1] = states
+        last[n], cell[n] = outputs[at, n], cells[at, 0]
+    return outputs, last, cell
 
 
 def multi_head_attention(

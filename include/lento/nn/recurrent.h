@@ -38,6 +38,9 @@ struct RNNOptions {
 /// What RNN, GRU and LSTM share: layers in one or both directions over (length, batch, features), or (batch, length,
 /// features) with `batch_first`. In training `dropout` is the probability that an output of a layer, except the last
 /// one, is dropped.
+///
+/// Sequences of a batch may have different `lengths`, given as integers (batch,): outputs behind the end of one are 0,
+/// its last state is that of its own last step, and the other direction begins at its own end.
 class LENTO_API Recurrent : public Module {
  public:
   using Options = RecurrentOptions;
@@ -86,6 +89,7 @@ class LENTO_API RNN : public Recurrent {
                std::source_location site = std::source_location::current());
 
   std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& h = std::nullopt,
+                                       const std::optional<Tensor>& lengths = std::nullopt,
                                        std::source_location site = std::source_location::current()) const;
   std::string extra_repr() const override;
 
@@ -99,6 +103,7 @@ class LENTO_API GRU : public Recurrent {
                std::source_location site = std::source_location::current());
 
   std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& h = std::nullopt,
+                                       const std::optional<Tensor>& lengths = std::nullopt,
                                        std::source_location site = std::source_location::current()) const;
 };
 
@@ -117,6 +122,7 @@ class LENTO_API LSTM : public Recurrent {
                 std::source_location site = std::source_location::current());
 
   std::pair<Tensor, LSTMState> operator()(const Tensor& x, const std::optional<LSTMState>& state = std::nullopt,
+                                          const std::optional<Tensor>& lengths = std::nullopt,
                                           std::source_location site = std::source_location::current()) const;
 };
 
