@@ -88,6 +88,13 @@ std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const
     case op::convolution_input_grad:
     case op::convolution_weight_grad:
       return make_convolution_call(graph, step);
+    case op::rnn_states:
+    case op::rnn_states_grad:
+    case op::gru_states:
+    case op::gru_states_grad:
+    case op::lstm_states:
+    case op::lstm_states_grad:
+      return make_recurrence_call(graph, step);
     case op::fft_c2c:
     case op::fft_r2c:
     case op::fft_c2r:

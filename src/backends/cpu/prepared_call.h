@@ -28,5 +28,6 @@ std::unique_ptr<const PreparedCall> make_scan_call(const Graph& graph, const Ste
 std::unique_ptr<const PreparedCall> make_sort_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_top_k_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_search_call(const Graph& graph, const Step& step);
+std::unique_ptr<const PreparedCall> make_recurrence_call(const Graph& graph, const Step& step);
 
 }  // namespace lento::cpu
