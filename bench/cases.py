@@ -379,6 +379,7 @@ CASES = [
     *training("mlp", 1.15),
     *training("gpt", 1.15),
     *training("conv", 1.0),
+    *training("lstm", 1.2),
 ]
 
 

@@ -130,8 +130,34 @@ def conv_loss(p: Any, w: dict[str, Any], x: Any, labels: Any) -> Any:
     return p.cross_entropy(linear(p, w, "head", p.mean_of_pixels(x)), labels)
 
 
+# ---- a language model of words: 2 LSTMs of 200, 20 texts of 35 words, a vocabulary of 1000
+
+LSTMS = 2
+
+
+def lstm_inputs(random: np.random.Generator, quick: bool) -> tuple[Arrays, list[np.ndarray]]:
+    batch, length, size, words = (2, 5, 8, 7) if quick else (20, 35, 200, 1000)
+    weights = {"token.embedding": random.normal(0, 0.1, (words, size)).astype(np.float32)}
+    shapes: dict[str, tuple[int, ...]] = {"head": (words, size)}
+    for i in range(LSTMS):
+        shapes |= {f"{i}.input": (4 * size, size), f"{i}.state": (4 * size, size)}
+    text = random.integers(0, words, (length + 1, batch))
+    return weights | layers(random, shapes), [text[:-1], text[1:].reshape(-1)]
+
+
+def lstm_loss(p: Any, w: dict[str, Any], text: Any, following: Any) -> Any:
+    length, batch = text.shape
+    x = p.embedding(text, w["token.embedding"])
+    for i in range(LSTMS):
+        parts = [w[f"{i}.{name}"] for name in ("input.weight", "state.weight", "input.bias", "state.bias")]
+        x = p.lstm(x, *parts)
+    logits = linear(p, w, "head", x)
+    return p.cross_entropy(logits.reshape(length * batch, logits.shape[-1]), following)
+
+
 MODELS = {
     "mlp": Model("MLP", "784-512-512-10, batch 128, Adam", mlp_loss, mlp_inputs),
     "gpt": Model("GPT", "4 layers, C=256, H=4, T=128, B=4, Adam", gpt_loss, gpt_inputs),
     "conv": Model("CNN", "7 conv 3×3×32 on 32×3×32×32, Adam", conv_loss, conv_inputs),
+    "lstm": Model("LSTM", "2 layers, C=200, T=35, B=20, 1000 words, Adam", lstm_loss, lstm_inputs),
 }

@@ -66,6 +66,17 @@ class Jax(Peer):
         seen = jnp.tril(jnp.ones((length, length), bool))
         return jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1) @ v
 
+    def lstm(self, x: Any, w_input: Any, w_state: Any, b_input: Any, b_state: Any) -> Any:
+        def step(state: Any, total: Any) -> Any:
+            h, c = state
+            enter, forget, fresh, out = jnp.split(total + h @ w_state, 4, axis=1)
+            c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(enter) * jnp.tanh(fresh)
+            h = jax.nn.sigmoid(out) * jnp.tanh(c)
+            return (h, c), h
+
+        zeros = jnp.zeros((x.shape[1], w_state.shape[0]), x.dtype)
+        return jax.lax.scan(step, (zeros, zeros), x @ w_input + (b_input + b_state))[1]
+
     def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
         order = ("NHWC", "HWIO", "NHWC")
         return jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=order) + bias

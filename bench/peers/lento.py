@@ -60,6 +60,10 @@ class Lento(Peer):
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return nn.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+    def lstm(self, x: Any, w_input: Any, w_state: Any, b_input: Any, b_state: Any) -> Any:
+        zeros = lento.zeros((x.shape[1], w_state.shape[1]))
+        return nn.lstm(x, zeros, zeros, w_input, w_state, b_input, b_state).outputs
+
     def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
         return nn.conv2d(x, weight, bias, padding=1)
 

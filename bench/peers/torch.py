@@ -77,6 +77,12 @@ class Torch(Peer):
     def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+    def lstm(self, x: Any, w_input: Any, w_state: Any, b_input: Any, b_state: Any) -> Any:
+        # What torch.nn.LSTM calls: has biases, one layer, no dropout, trains, one direction, length first.
+        zeros = x.new_zeros(1, x.shape[1], w_state.shape[1])
+        weights = [w_input, w_state, b_input, b_state]
+        return torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, True, False, False)[0]
+
     def convolve(self, x: Any, weight: Any, bias: Any) -> Any:
         return F.conv2d(x, weight, bias, padding=1)
 
