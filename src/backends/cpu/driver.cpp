@@ -56,7 +56,7 @@ class CpuDriver final : public Driver {
 
   PreparedSchedule prepare(const Graph& graph, const Schedule& schedule, const CompileOptions& options) override {
     PreparedSchedule prepared;
-    prepared.kernels = code_.find(schedule.kernels, options.tier, prepared.compiled);
+    prepared.kernels = kernel_cache().find(schedule.kernels, options.tier, prepared.compiled);
     prepared.calls.resize(schedule.steps.size());
     const std::vector<std::size_t> own = own_calls(graph, schedule, options);
     // On all threads: a primitive of oneDNN takes up to a millisecond, since it generates code.
@@ -75,9 +75,6 @@ class CpuDriver final : public Driver {
     cpu::launch_chain(launches, tile_operands, chain);
   }
   void run_node(const NodeCall& call) override { reference::run_node(call); }
-
- private:
-  CodeCache code_{code_maker()};
 };
 
 }  // namespace

@@ -15,9 +15,8 @@ inline constexpr double kGrain = 10'000 / kNanosecondsPerInstruction;
 /// The kernel of a launch on this device.
 inline CachedKernel& kernel_of(const KernelLaunch& launch) { return static_cast<CachedKernel&>(*launch.binary); }
 /// Its code by now. Each part of a launch asks anew, since better code may come meanwhile.
-inline const KernelCode& code_of(const KernelLaunch& launch) {
-  return static_cast<const KernelCode&>(kernel_of(launch).code());
-}
+inline const KernelCode& code_of(const CachedKernel& kernel) { return static_cast<const KernelCode&>(kernel.code()); }
+inline const KernelCode& code_of(const KernelLaunch& launch) { return code_of(kernel_of(launch)); }
 /// Notes a use of a kernel for this much work: one that runs for 3 ms is worth better code at once.
 void note_work(CachedKernel& kernel, double cost);
 

@@ -1,6 +1,7 @@
 // What this device gives the cache of code.
 #include "backends/cpu/code/jit.h"
 #include "backends/cpu/threads.h"
+#include "base/fork.h"
 
 #include <fmt/format.h>
 
@@ -30,5 +31,12 @@ class ObjectMaker final : public CodeMaker {
 }  // namespace
 
 CodeMakerRef code_maker() { return std::make_shared<ObjectMaker>(); }
+
+CodeCache& kernel_cache() {
+  struct Cache : CodeCache {
+    Cache() : CodeCache(code_maker()) {}
+  };
+  return ProcessLifetime<Cache>::get();
+}
 
 }  // namespace lento::cpu

@@ -84,6 +84,8 @@ std::string code_target(Isa isa);
 
 /// What the cache of this device's code is made with: objects for this processor.
 CodeMakerRef code_maker();
+/// The kernels of this device that have code.
+CodeCache& kernel_cache();
 
 /// For people: the LLVM code before any pass, and the assembly.
 std::string llvm_text(const Kernel& kernel, Tier tier, Isa isa = host_isa());

@@ -5,6 +5,10 @@
 
 #include <array>
 #include <cassert>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace lento::cpu {
 
@@ -167,7 +171,7 @@ Kernel backward_kernel(Cell cell, DType dtype) {
 
 GateKernel::GateKernel(const Kernel& kernel) {
   std::size_t compiled = 0;
-  code_ = find_kernels({kernel}, CodeTier::automatic, compiled)[0];
+  code_ = std::static_pointer_cast<CachedKernel>(kernel_cache().find({&kernel, 1}, CodeTier::automatic, compiled)[0]);
 }
 
 GateKernel GateKernel::forward(Cell cell, DType dtype) { return GateKernel(forward_kernel(cell, dtype)); }
@@ -188,7 +192,7 @@ void GateKernel::run(std::span<const StepMatrix> matrices, const StepPart& part)
   Scalar(0.0).write(kernel.numbers[0], numbers[0]);
   Scalar(1.0).write(kernel.numbers[1], numbers[1]);
   const KernelArguments arguments{sizes, addresses, strides, numbers, nullptr};
-  code_->run(arguments, {part.first_row, part.end_row, part.first_column, part.end_column});
+  code_of(*code_).run(arguments, {part.first_row, part.end_row, part.first_column, part.end_column});
 }
 
 void GateKernel::note(double elements) const {

@@ -2,7 +2,7 @@
 // derivatives. It is the code of a kernel, so it is as fast as that of a program and has the same bits.
 #pragma once
 
-#include "backends/cpu/code/kernel_cache.h"
+#include "backend/code_cache.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ class GateKernel {
  private:
   explicit GateKernel(const Kernel& kernel);
 
-  KernelRef code_;
+  CachedKernelRef code_;
 };
 
 }  // namespace lento::cpu
