@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include <functional>
+#include <iterator>
 
 namespace lento::codegen {
 namespace {
@@ -44,7 +45,12 @@ ScaledAngle scaled_angle(Real x, int mantissa_bits) {
   llvm::IRBuilderBase& builder = *x.builder;
   const Bits bounded{
       &builder, builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, exponent.value, exponent.constant(first).value)};
-  const Bits row = (bounded - first) >> 3;
+  // Infinities and nans have an exponent that may lie behind the last row; of what they give any row makes a nan.
+  constexpr std::uint64_t kLastRow = std::size(kShiftedTwoOverPi) / kPartsOfShift - 1;
+  Bits row = (bounded - first) >> 3;
+  if ((2047 - first) >> 3 > kLastRow) {
+    row.value = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row.value, row.constant(kLastRow).value);
+  }
   static_assert(kShiftStep == 8);
   const Bits inverse = ((1023 - kFirstShift) - (row << 3)) << 52;
   return {x * real_of(inverse, x), row};
