@@ -49,7 +49,7 @@ function(lento_llvm_config out)
 endfunction()
 lento_llvm_config(include_dir --includedir)
 lento_llvm_config(library_dir --libdir)
-lento_llvm_config(libraries --libs native executionengine runtimedyld scalaropts instcombine)
+lento_llvm_config(libraries --libs native jitlink scalaropts instcombine)
 lento_llvm_config(system_libraries --system-libs)
 list(TRANSFORM libraries REPLACE "^-l(.*)$" "${library_dir}/lib\\1.a")
 # Asked for by parts of LLVM that nothing here uses.

@@ -4,7 +4,7 @@
 #include "backends/cpu/code/code_memory.h"
 #include "backends/cpu/code/isa_hooks.h"
 #include "backends/cpu/code/kernel_loops.h"
-#include "backends/cpu/code/loop_symbols.h"
+#include "backends/cpu/code/link_object.h"
 #include "base/address_space.h"
 #include "base/fail.h"
 #include "codegen/emitter.h"
@@ -13,12 +13,10 @@
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Config/llvm-config.h>
-#include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -31,9 +29,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory_resource>
 #include <new>
-#include <optional>
 
 namespace lento::cpu {
 
@@ -173,70 +169,6 @@ struct KernelModule {
   }
 };
 
-/// Finds what object code refers to, among the functions of this library alone.
-class Resolver final : public llvm::LegacyJITSymbolResolver {
- public:
-  llvm::JITSymbol findSymbol(const std::string& name) override {
-    return llvm::JITSymbol(reinterpret_cast<std::uintptr_t>(find_symbol(name)), llvm::JITSymbolFlags::Exported);
-  }
-  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
-};
-
-/// Where the sections of an object lie while they are linked: in ordinary memory, at which addresses they will run
-/// being decided afterwards. So nothing that LLVM asks for is short, which it would answer by ending the process.
-class Sections final : public llvm::RuntimeDyld::MemoryManager {
- public:
-  /// Sections are not larger than the object, except for tables of what it refers to.
-  explicit Sections(std::size_t object_bytes) : room_(object_bytes + (std::size_t{16} << 10)) {}
-
-  /// Of all sections, one behind the other.
-  std::size_t bytes() const { return bytes_; }
-  /// Tells the linker where they will be.
-  void place(llvm::RuntimeDyld& linker, const std::byte* at) const {
-    for (const Section& section : all_) {
-      linker.mapSectionAddress(section.data, reinterpret_cast<std::uintptr_t>(at + section.offset));
-    }
-  }
-  std::vector<std::byte> contents() const {
-    std::vector<std::byte> all(bytes_);
-    for (const Section& section : all_) std::copy_n(section.data, section.bytes, all.data() + section.offset);
-    return all;
-  }
-
-  std::uint8_t* allocateCodeSection(std::uintptr_t bytes, unsigned alignment, unsigned, llvm::StringRef) override {
-    return add(bytes, alignment);
-  }
-  std::uint8_t* allocateDataSection(std::uintptr_t bytes, unsigned alignment, unsigned, llvm::StringRef,
-                                    bool) override {
-    return add(bytes, alignment);  // kernels have constants and no variables: all of it can be read only
-  }
-  void registerEHFrames(std::uint8_t*, std::uint64_t, std::size_t) override {}
-  void deregisterEHFrames() override {}
-  bool finalizeMemory(std::string*) override { return false; }
-
- private:
-  struct Section {
-    std::byte* data;
-    std::size_t bytes;
-    std::size_t offset;
-  };
-
-  std::uint8_t* add(std::size_t bytes, std::size_t alignment) {
-    alignment = std::max<std::size_t>(alignment, 1);
-    auto* data = static_cast<std::byte*>(memory_.allocate(bytes, alignment));
-    std::fill_n(data, bytes, std::byte{0});
-    const std::size_t offset = llvm::alignTo(bytes_, alignment);
-    all_.push_back({data, bytes, offset});
-    bytes_ = offset + bytes;
-    return reinterpret_cast<std::uint8_t*>(data);
-  }
-
-  std::vector<std::byte> room_;
-  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
-  std::vector<Section> all_;
-  std::size_t bytes_ = 0;
-};
-
 }  // namespace
 
 Isa host_isa() {
@@ -250,7 +182,7 @@ struct KernelCode::Loaded {
   std::size_t dims = 0;
   std::vector<std::int64_t> element_bytes;  // one per operand
   std::vector<std::size_t> outputs;         // operands
-  std::optional<CodeMemory> memory;
+  std::unique_ptr<CodeMemory> memory;
   void (*entry)(const CallFrame*) = nullptr;
 
   /// In bytes.
@@ -388,23 +320,9 @@ std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<co
     if (operand.output) loaded->outputs.push_back(loaded->element_bytes.size());
     loaded->element_bytes.push_back(static_cast<std::int64_t>(size_of(operand.dtype)));
   }
-  const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char*>(object.data()), object.size()),
-                                     "kernel");
-  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
-  if (!file) fail<BackendError>("cpu: object code is damaged: {}", llvm::toString(file.takeError()));
-  Sections sections(object.size());
-  Resolver resolver;
-  llvm::RuntimeDyld linker(sections, resolver);
-  linker.loadObject(**file);
-  if (!linker.hasError()) {
-    sections.place(linker, loaded->memory.emplace(sections.bytes()).data());
-    linker.resolveRelocations();
-  }
-  const std::uint64_t entry = linker.getSymbol(kEntryName).getAddress();
-  if (linker.hasError()) fail<BackendError>("cpu: object code does not load: {}", linker.getErrorString().str());
-  if (entry == 0) fail<BackendError>("cpu: object code has no kernel in it");
-  loaded->memory->write(sections.contents());
-  loaded->entry = reinterpret_cast<void (*)(const CallFrame*)>(entry);
+  LinkedCode linked = link_object(object);
+  loaded->memory = std::move(linked.memory);
+  loaded->entry = reinterpret_cast<void (*)(const CallFrame*)>(reinterpret_cast<std::uintptr_t>(linked.entry));
   return std::shared_ptr<const KernelCode>(new KernelCode(std::move(loaded)));
 }
 

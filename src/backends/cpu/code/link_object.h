@@ -1,0 +1,21 @@
+// From object code (ELF) to code in memory, by LLVM's JITLink.
+#pragma once
+
+#include "backends/cpu/code/code_memory.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace lento::cpu {
+
+struct LinkedCode {
+  std::unique_ptr<CodeMemory> memory;
+  const void* entry;  // the function kEntryName
+};
+
+/// What the object refers to is found among the functions of this library alone (loop_symbols.h). Throws BackendError
+/// when the object is damaged, and what CodeMemory throws.
+LinkedCode link_object(std::span<const std::byte> object);
+
+}  // namespace lento::cpu
