@@ -12,17 +12,21 @@
 
 namespace lento {
 
-const FailureRef& unknown_failure() {
-  struct Unknown {
-    FailureRef failure = Failure::make(ErrorKind::backend, "an input has failed", {});
-  };
-  return ProcessLifetime<Unknown>::get().failure;
-}
+namespace {
+
+/// Never destroyed: a worker that waits for a device that hangs is still there when the process ends.
+struct Failures {
+  const FailureRef none;
+  const FailureRef unknown = Failure::make(ErrorKind::backend, "an input has failed", {});
+};
+
+}  // namespace
+
+const FailureRef& unknown_failure() { return ProcessLifetime<Failures>::get().unknown; }
 
 const FailureRef& why_failed(const Value& input, const DeviceQueues* queues) {
   if (queues == nullptr) return input.failure;
-  static const FailureRef none;
-  return input.buffer ? none : unknown_failure();
+  return input.buffer ? ProcessLifetime<Failures>::get().none : unknown_failure();
 }
 
 NodeValue& NodeRunner::value_of(std::uint32_t node) {
