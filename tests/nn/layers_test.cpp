@@ -147,6 +147,17 @@ TEST(Recurrent, HasPyTorchsNamesAndGivesTheLastState) {
             "GRU(): an input has shape (length, batch, 3), not (5, 3)" + here(__LINE__ - 1));
 }
 
+TEST(Recurrent, TakesSequencesOfDifferentLengths) {
+  const nn::LSTM lstm(3, 4, {.bidirectional = true});
+  const Tensor x = ones({5, 2, 3});
+  const auto [y, state] = lstm(x, std::nullopt, tensor({5, 2}));
+  const auto [alone, last] = lstm(x[{Slice(0, 2), Slice(1, 2)}]);
+  EXPECT_TRUE(allclose(y[{Slice(0, 2), Slice(1, 2)}], alone).item<bool>());
+  EXPECT_FALSE(any(y[{Slice(2, 5), 1}]).item<bool>());
+  EXPECT_TRUE(allclose(state.h[{ellipsis, Slice(1, 2), Slice()}], last.h).item<bool>());
+  EXPECT_TRUE(allclose(state.c[{ellipsis, Slice(1, 2), Slice()}], last.c).item<bool>());
+}
+
 TEST(Losses, KeepClassWeightsAsABufferAndRefuseWhatOnlyBroadcasts) {
   const nn::CrossEntropyLoss loss({.weight = tensor({1.0f, 2.0f, 3.0f})});
   EXPECT_EQ(names(loss.buffers()), Names{"weight"});

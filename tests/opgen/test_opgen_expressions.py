@@ -14,6 +14,10 @@ CASES: dict[str, Case] = {
         "- {op: f, doc: D., args: [x: Tensor, axis: int], family: composite, vjp: {axis: grad}}\n",
         [(1, 75, "derivative for 'axis', which is no tensor: its type is 'int'")],
     ),
+    "derivatives of several arguments, a list among them": (
+        "- {op: f, doc: D., args: [x: Tensor, xs: 'Tensor[]'], family: composite, vjp: {'x, xs': grad}}\n",
+        [(1, 81, "derivative for 'xs', a list, together with others")],
+    ),
     "derivative with an unknown name": (
         "- {op: f, doc: D., args: [x: Tensor], family: composite, vjp: {x: gard * x}}\n",
         [(1, 67, "unknown name 'gard' in 'vjp'; did you mean 'grad'?")],

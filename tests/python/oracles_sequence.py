@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,23 @@ def _project(x: Array, weight: Array, bias: Any) -> Array:
     return x @ weight.T + (0 if bias is None else bias)
 
 
+def _wide(oracle: Callable[..., Any]) -> Callable[..., Any]:
+    """The oracle computed in float64, or complex128, and rounded once."""
+
+    def widened(x: Any) -> Any:
+        is_float = isinstance(x, np.ndarray) and x.dtype.kind in "fc"
+        return x.astype(np.result_type(x, np.float64)) if is_float else x
+
+    @functools.wraps(oracle)
+    def run(x: Array, *rest: Any) -> Any:
+        results = oracle(*map(widened, (x, *rest)))
+        if isinstance(results, tuple):
+            return tuple(each.astype(x.dtype) for each in results)
+        return results.astype(x.dtype)
+
+    return run
+
+
 def _masked(mask: list[Array], i: int, new: Array, old: Any) -> Array:
     return np.where(mask[0][i][:, None], new, old).astype(new.dtype) if mask else new
 
@@ -40,6 +59,7 @@ def _order(steps: int, reverse: bool) -> Any:
     return reversed(range(steps)) if reverse else range(steps)
 
 
+@_wide
 def rnn_states(inputs: Array, h: Array, weight: Array, mask: list[Array], nonlinearity: str, reverse: bool) -> Array:
     states = np.zeros_like(inputs)
     for i in _order(len(inputs), reverse):
@@ -48,6 +68,7 @@ def rnn_states(inputs: Array, h: Array, weight: Array, mask: list[Array], nonlin
     return states
 
 
+@_wide
 def gru_states(inputs: Array, h: Array, weight: Array, bias: Array, mask: list[Array], reverse: bool) -> Any:
     length, batch, hidden = len(inputs), *h.shape
     states, gates = np.zeros((length, batch, hidden), h.dtype), np.zeros((length, batch, 4 * hidden), h.dtype)
@@ -60,6 +81,7 @@ def gru_states(inputs: Array, h: Array, weight: Array, bias: Array, mask: list[A
     return states, gates
 
 
+@_wide
 def lstm_states(inputs: Array, h: Array, c: Array, weight: Array, mask: list[Array], reverse: bool) -> Any:
     length, batch, hidden = len(inputs), *h.shape
     states, cells = np.zeros((length, batch, hidden), h.dtype), np.zeros((length, batch, hidden), h.dtype)
@@ -81,6 +103,7 @@ def _sequences(lengths: Any, x: Array, reverse: bool) -> Any:
         yield n, end, 0 if reverse else end - 1
 
 
+@_wide
 def rnn(
     x: Array,
     h: Array,
@@ -121,6 +144,7 @@ def lstm_cell(x: Array, h: Any, c: Any, weight_ih: Array, weight_hh: Array, bias
     return tuple(_one_step(lstm, x, [h, c], weight_ih, weight_hh, bias_ih, bias_hh, False))
 
 
+@_wide
 def gru(
     x: Array,
     h: Array,
@@ -142,6 +166,7 @@ def gru(
     return outputs, last
 
 
+@_wide
 def lstm(
     x: Array,
     h: Array,

@@ -313,13 +313,16 @@ class Validator {
 
   void check_vjp(const Entry& entry) {
     for (const auto& [key, expression] : entry.vjp) {
-      for (const std::string& name : vjp_arguments(key)) {
+      const std::vector<std::string> names = vjp_arguments(key);
+      for (const std::string& name : names) {
         const Arg* arg = entry.find_arg(name);
         if (arg == nullptr) {
           error(key.at, fmt::format("derivative for '{}', which is no argument of op '{}'{}", name, entry.name,
                                     suggestion(name, argument_names(entry))));
         } else if (arg->type.kind != ArgKind::tensor && arg->type.kind != ArgKind::operand) {
           error(key.at, fmt::format("derivative for '{}', which is no tensor: its type is '{}'", name, arg->type_text));
+        } else if (names.size() > 1 && arg->type.list) {
+          error(key.at, fmt::format("derivative for '{}', a list, together with others", name));
         }
       }
       check_expression(expression, ExpressionKind::vjp, entry, catalogue_, diagnostics_);
