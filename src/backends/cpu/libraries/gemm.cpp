@@ -23,8 +23,8 @@ CBLAS_TRANSPOSE transposition(const GemmOperand& operand) { return operand.trans
 
 /// The product with one row or one column: BLAS' products of matrices take twice to four times as long for it.
 template <class T>
-void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
-               std::int64_t ldc) {
+void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c, std::int64_t ldc,
+               GemmResult kind) {
   // With one row, the product of the transposed matrix b with a.
   const bool is_row = m == 1;
   const GemmOperand& matrix = is_row ? b : a;
@@ -44,7 +44,9 @@ void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
   }
   const std::int64_t result_stride = is_row ? 1 : ldc;
   T* const result = static_cast<T*>(c);
-  for (std::int64_t i = 0; i < (is_row ? n : m); ++i) result[i * result_stride] = T(0);
+  if (kind == GemmResult::replaced) {
+    for (std::int64_t i = 0; i < (is_row ? n : m); ++i) result[i * result_stride] = T(0);
+  }
   // As it lies in memory, row by row, the matrix is the transposed one when the operand is.
   const auto call = [&](auto function, auto one) {
     function(CblasRowMajor, matrix.transposed == is_row ? CblasNoTrans : CblasTrans,
@@ -61,10 +63,10 @@ void blas_gemv(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
 }
 
 template <class T>
-void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
-               std::int64_t ldc) {
+void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c, std::int64_t ldc,
+               GemmResult kind) {
   const reference::BlasCall one_buffer;
-  if (m == 1 || n == 1) return blas_gemv<T>(m, n, k, a, b, c, ldc);
+  if (m == 1 || n == 1) return blas_gemv<T>(m, n, k, a, b, c, ldc, kind);
   const auto call = [&](auto function, auto alpha, auto beta) {
     function(CblasRowMajor, transposition(a), transposition(b), static_cast<blasint>(m), static_cast<blasint>(n),
              static_cast<blasint>(k), alpha, static_cast<const T*>(a.data), static_cast<blasint>(a.ld),
@@ -72,11 +74,11 @@ void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, Ge
              static_cast<blasint>(ldc));
   };
   const T one(1);
-  const T zero(0);
-  if constexpr (std::same_as<T, float>) call(cblas_sgemm, one, zero);
-  if constexpr (std::same_as<T, double>) call(cblas_dgemm, one, zero);
-  if constexpr (std::same_as<T, std::complex<float>>) call(cblas_cgemm, &one, &zero);
-  if constexpr (std::same_as<T, std::complex<double>>) call(cblas_zgemm, &one, &zero);
+  const T kept(kind == GemmResult::added ? 1 : 0);
+  if constexpr (std::same_as<T, float>) call(cblas_sgemm, one, kept);
+  if constexpr (std::same_as<T, double>) call(cblas_dgemm, one, kept);
+  if constexpr (std::same_as<T, std::complex<float>>) call(cblas_cgemm, &one, &kept);
+  if constexpr (std::same_as<T, std::complex<double>>) call(cblas_zgemm, &one, &kept);
 }
 
 /// sum += a * b; integers as unsigned ones of at least the width of int, so that nothing overflows.
@@ -144,22 +146,22 @@ bool prepare_sgemm() {
 }  // namespace
 
 void gemm(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
-          std::int64_t ldc, bool small) {
+          std::int64_t ldc, bool small, GemmResult result) {
   switch (dtype) {
     case DType::float32: {
-      if (small || m == 1 || n == 1) return blas_gemm<float>(m, n, k, a, b, c, ldc);
+      if (small || m == 1 || n == 1) return blas_gemm<float>(m, n, k, a, b, c, ldc, result);
       [[maybe_unused]] static const bool prepared = prepare_sgemm();
       check_memory(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1.0F,
-                              static_cast<const float*>(a.data), a.ld, static_cast<const float*>(b.data), b.ld, 0.0F,
-                              static_cast<float*>(c), ldc));
+                              static_cast<const float*>(a.data), a.ld, static_cast<const float*>(b.data), b.ld,
+                              result == GemmResult::added ? 1.0F : 0.0F, static_cast<float*>(c), ldc));
       return;
     }
     case DType::float64:
-      return blas_gemm<double>(m, n, k, a, b, c, ldc);
+      return blas_gemm<double>(m, n, k, a, b, c, ldc, result);
     case DType::complex64:
-      return blas_gemm<std::complex<float>>(m, n, k, a, b, c, ldc);
+      return blas_gemm<std::complex<float>>(m, n, k, a, b, c, ldc, result);
     default:
-      return blas_gemm<std::complex<double>>(m, n, k, a, b, c, ldc);
+      return blas_gemm<std::complex<double>>(m, n, k, a, b, c, ldc, result);
   }
 }
 

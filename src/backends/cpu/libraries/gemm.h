@@ -14,10 +14,13 @@ struct GemmOperand {
   bool transposed;
 };
 
+/// What becomes of the elements that the result of a product had.
+enum class GemmResult : std::uint8_t { replaced, added };
+
 /// c (m × n, rows `ldc` apart) = a @ b for float32, float64 and complex types; extents and distances fit 31 bits. The
 /// caller holds OneThread. `small` chooses what is fastest for less than some 50³ products.
 void gemm(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, GemmOperand a, GemmOperand b, void* c,
-          std::int64_t ldc, bool small);
+          std::int64_t ldc, bool small, GemmResult result = GemmResult::replaced);
 
 /// A matrix with any strides.
 struct StridedMatrix {
