@@ -69,6 +69,23 @@ Tensor as_far_as(const Tensor& x, const Tensor& like);
 Tensor max_window(const Tensor& grad, const Tensor& x, const Tensor& indices);
 Tensor sum_window(const Tensor& grad, const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding_low,
                   const Ints& dilation);
+/// Of query, key and value. Cotangents are undefined where nothing came back, here and below.
+std::vector<Tensor> attention(const Tensor& grad_output, const Tensor& grad_log_sum_exp, const Tensor& output,
+                              const Tensor& log_sum_exp, const Tensor& query, const Tensor& key, const Tensor& value,
+                              const Scalar& scale, const std::vector<Tensor>& mask, bool causal);
+Tensor attention_mask(const Tensor& grad_output, const Tensor& grad_log_sum_exp, const Tensor& output,
+                      const Tensor& log_sum_exp, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const Scalar& scale, const std::vector<Tensor>& mask, bool causal);
+/// Of the tensors of attention_grad except its mask, in their order.
+std::vector<Tensor> attention_grad(const Tensor& grad_query_grad, const Tensor& grad_key_grad,
+                                   const Tensor& grad_value_grad, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, const Tensor& grad_output, const Tensor& log_sum_exp,
+                                   const Tensor& shift, const Scalar& scale, const std::vector<Tensor>& mask,
+                                   bool causal);
+Tensor attention_grad_mask(const Tensor& grad_query_grad, const Tensor& grad_key_grad, const Tensor& grad_value_grad,
+                           const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& grad_output,
+                           const Tensor& log_sum_exp, const Tensor& shift, const Scalar& scale,
+                           const std::vector<Tensor>& mask, bool causal);
 Tensor fft_r2c(const Tensor& grad, const Tensor& x, std::int64_t axis);
 Tensor fft_c2r(const Tensor& grad, const Tensor& x, std::int64_t axis, std::int64_t size);
 

@@ -90,6 +90,7 @@ class RandomGraphBuilder {
   bool add_fft(Op op);
   bool add_contraction(Op op);
   bool add_recurrence(Op op);
+  void add_attention(Op op);
   void add_window(Op op);
   bool add_linalg(Op op);
 

@@ -318,6 +318,10 @@ bool RandomGraphBuilder::add_contraction(Op op) {
     append(op, {value(dtype, a), value(dtype, b)});
     return true;
   }
+  if (op == op::attention || op == op::attention_grad) {
+    add_attention(op);
+    return true;
+  }
   const auto axes = position(between(1, 3));
   const std::int64_t groups = between(1, 2);
   const Ints kernel = any_ints(axes, 1, 3);
@@ -350,6 +354,38 @@ bool RandomGraphBuilder::add_contraction(Op op) {
           {"input_size", spatial},
           {"kernel_size", kernel}});
   return true;
+}
+
+void RandomGraphBuilder::add_attention(Op op) {
+  const DType dtype = any_dtype(kFloating);
+  const DType wide = size_of(dtype) == 2 ? DType::float32 : dtype;
+  const Shape batch = any_shape(0, 1);
+  const std::int64_t key_heads = between(1, 2);
+  const std::int64_t heads = key_heads * between(1, 2);
+  const std::int64_t queries = between(0, 4);
+  const std::int64_t keys = between(0, 4);
+  const std::int64_t features = between(1, 3);
+  const std::int64_t values = between(1, 3);
+  const auto with = [&](std::int64_t head_count, std::int64_t rows, std::int64_t columns) {
+    Shape shape = chance(0.7) ? batch : Shape{};
+    shape.append(Ints{head_count, rows, columns});
+    return shape;
+  };
+  std::vector<OperandRef> operands{value(dtype, with(heads, queries, features)),
+                                   value(dtype, with(key_heads, keys, features)),
+                                   value(dtype, with(key_heads, keys, values))};
+  if (op == op::attention_grad) {
+    operands.push_back(value(dtype, with(heads, queries, values)));
+    operands.push_back(value(wide, with(heads, queries, 1)));
+    operands.push_back(value(wide, with(heads, queries, 1)));
+  }
+  operands.push_back(number(DType::float64));
+  if (chance(0.5)) {
+    Shape mask = with(chance(0.5) ? heads : 1, queries, chance(0.5) ? keys : 1);
+    while (chance(0.3) && !mask.empty()) mask.erase(0);
+    operands.push_back(value(chance(0.5) ? DType::bool_ : wide, mask));
+  }
+  append(op, operands);
 }
 
 void RandomGraphBuilder::add_window(Op op) {

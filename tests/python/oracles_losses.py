@@ -163,6 +163,57 @@ def triplet_margin_loss(
 # --- attention and embeddings ---
 
 
+def _scores(query: Array, key: Array, scale: float, mask: Array | None, causal: bool) -> Array:
+    """Of each query and key; -inf where the key is not seen."""
+    scores = query @ np.swapaxes(key, -1, -2) * scale
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], dtype=bool)), scores, -np.inf)
+    if mask is None:
+        return scores
+    return np.where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + _precise(mask)
+
+
+def _repeat_heads(x: Array, query: Array) -> Array:
+    return np.repeat(_precise(x), query.shape[-3] // x.shape[-3], axis=-3)
+
+
+def attention(
+    query: Array, key: Array, value: Array, scale: float, mask: list[Array], causal: bool
+) -> tuple[Array, Array]:
+    k, v = _repeat_heads(key, query), _repeat_heads(value, query)
+    scores = _scores(_precise(query), k, scale, mask[0] if mask else None, causal)
+    largest = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+    powers = np.exp(scores - np.where(np.isneginf(largest), 0, largest))
+    sums = np.sum(powers, axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return powers / np.where(sums == 0, 1, sums) @ v, np.log(sums) + largest
+
+
+def attention_grad(
+    query: Array,
+    key: Array,
+    value: Array,
+    grad_output: Array,
+    log_sum_exp: Array,
+    shift: Array,
+    scale: float,
+    mask: list[Array],
+    causal: bool,
+) -> tuple[Array, Array, Array]:
+    q, g = _precise(query), _precise(grad_output)
+    k, v = _repeat_heads(key, query), _repeat_heads(value, query)
+    scores = _scores(q, k, scale, mask[0] if mask else None, causal)
+    weights = np.exp(scores - np.where(np.isneginf(log_sum_exp), 0, _precise(log_sum_exp)))
+    by_scores = weights * (g @ np.swapaxes(v, -1, -2) - _precise(shift)) * scale
+
+    def shared(x: Array) -> Array:
+        """Summed over the heads that share one."""
+        heads = key.shape[-3]
+        return x.reshape(*x.shape[:-3], heads, x.shape[-3] // heads, *x.shape[-2:]).sum(axis=-3)
+
+    return by_scores @ k, shared(np.swapaxes(by_scores, -1, -2) @ q), shared(np.swapaxes(weights, -1, -2) @ g)
+
+
 def scaled_dot_product_attention(
     query: Array,
     key: Array,
@@ -174,13 +225,8 @@ def scaled_dot_product_attention(
 ) -> Array:
     q, k, v = _precise(query), _precise(key), _precise(value)
     if enable_gqa:
-        k = np.repeat(k, q.shape[-3] // k.shape[-3], axis=-3)
-        v = np.repeat(v, q.shape[-3] // v.shape[-3], axis=-3)
-    scores = q @ np.swapaxes(k, -1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    if is_causal:
-        scores = np.where(np.tril(np.ones(scores.shape[-2:], dtype=bool)), scores, -np.inf)
-    if attn_mask is not None:
-        scores = np.where(attn_mask, scores, -np.inf) if attn_mask.dtype.kind == "b" else scores + _precise(attn_mask)
+        k, v = _repeat_heads(k, q), _repeat_heads(v, q)
+    scores = _scores(q, k, 1 / math.sqrt(q.shape[-1]) if scale is None else scale, attn_mask, is_causal)
     weights = np.zeros(scores.shape)
     for place in np.ndindex(scores.shape[:-1]):
         row = scores[place]
