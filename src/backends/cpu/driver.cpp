@@ -27,7 +27,7 @@ const Target& cpu_target() {
       .casts = [](DType, DType) { return true; },
       .reduces = [](Op op, DType dtype) { return supports(op, dtype); },
       .holds = [](DType) { return true; },
-      .takes_views = [](Op op) { return op == op::matrix_multiply; },
+      .takes_views = [](Op op) { return op == op::matrix_multiply || op == op::attention || op == op::attention_grad; },
       .most_nodes = 60,
       .least_row = 16,
       .tile_elements = 2048,

@@ -95,6 +95,9 @@ std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const
     case op::lstm_states:
     case op::lstm_states_grad:
       return make_recurrence_call(graph, step);
+    case op::attention:
+    case op::attention_grad:
+      return make_attention_call(graph, step);
     case op::fft_c2c:
     case op::fft_r2c:
     case op::fft_c2r:

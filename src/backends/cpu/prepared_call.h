@@ -12,9 +12,10 @@ namespace lento::cpu {
 /// Null when the call is left to the reference backend.
 std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const Step& step);
 
-// Families that have folders or files of their own (matmul.h, conv.h, fft.h, linalg.h).
+// Families that have folders or files of their own (matmul.h, conv.h, attention.h, fft.h, linalg.h).
 std::unique_ptr<const PreparedCall> make_matmul_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, const Step& step);
+std::unique_ptr<const PreparedCall> make_attention_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_fft_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_linalg_call(const Graph& graph, const Step& step);
 // Families of native/, each in the file of its name; make_creation_call in create.cpp.
