@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "ops/attention.calls.gen.h"
+#include "ops/attention_parts.h"
 #include "ops/composite_helpers.h"
 #include "ops/random_common.h"
 
@@ -46,26 +47,6 @@ Tensor drop_channels(std::size_t axes, const Tensor& x, const Scalar& p, bool tr
   return drop(x, shape, p, training, generator);
 }
 
-/// `x` (..., heads, S, E) with each head repeated until there are `heads`.
-Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
-  const std::size_t rank = x.shape().size();
-  const std::int64_t own = x.shape()[rank - 3];
-  if (own == heads) return x;
-  if (own == 0 || heads % own != 0)
-    fail<ShapeError>("{} query heads are no multiple of {} key or value heads", heads, own);
-  Shape spread(x.shape());
-  spread.insert(rank - 2, heads / own);
-  Shape shape(x.shape());
-  shape[rank - 3] = heads;
-  return reshaped(prim::broadcast_to(with_axis(x, static_cast<std::int64_t>(rank) - 2), spread), shape);
-}
-
-/// True where row i may see column j: j <= i.
-Tensor causal_mask(std::int64_t rows, std::int64_t columns, const Device& device) {
-  const Tensor i = reshaped(prim::iota(rows, 0, 1, DType::int64, device), Shape{rows, 1});
-  return less_equal(prim::iota(columns, 0, 1, DType::int64, device), i);
-}
-
 /// Softmax over the last axis; a row of nothing but -inf gives zeros and not nan.
 Tensor softmax_of_seen(const Tensor& scores) {
   const Ints last{checked_axis(-1, scores.shape().size())};
@@ -74,6 +55,63 @@ Tensor softmax_of_seen(const Tensor& scores) {
   const Tensor powers = exp(subtract(scores, where(equal(largest, kMinusInfinity), 0.0, largest)));
   const Tensor sums = sum_kept(powers, last);
   return divide(powers, where(equal(sums, 0), 1.0, sums));
+}
+
+/// The extent of the third last axis; 1 where there is none.
+std::int64_t head_count(const Tensor& x) {
+  const Shape& shape = x.shape();
+  return shape.size() < 3 ? 1 : shape[shape.size() - 3];
+}
+
+/// `x` with axes of length 1 in front until there are `rank`, and its heads repeated without a copy if there is but
+/// one.
+Tensor with_heads(const Tensor& x, std::int64_t heads, std::size_t rank) {
+  Shape shape = x.shape();
+  while (shape.size() < rank) shape.insert(0, 1);
+  Tensor result = reshaped(x, shape);
+  if (head_count(result) == heads) return result;
+  shape[shape.size() - 3] = heads;
+  return prim::broadcast_to(result, shape);
+}
+
+struct AttentionOperands {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+  std::optional<Tensor> mask;
+  bool causal;
+  double scale;
+};
+
+/// By the primitive, which keeps no scores. Heads broadcast here, all axes before them there.
+Tensor attend(const AttentionOperands& given, bool shared_heads) {
+  const std::size_t own_rank = std::max({given.query.shape().size(), given.key.shape().size(),
+                                         given.value.shape().size(), given.mask ? given.mask->shape().size() : 0});
+  const std::size_t rank = std::max<std::size_t>(own_rank, 3);
+  std::int64_t heads = head_count(given.query);
+  const auto join = [&](const Tensor& x) {
+    const std::int64_t own = head_count(x);
+    if (heads == 1) heads = own;
+    if (own != 1 && own != heads)
+      fail<ShapeError>("shapes {} and {} cannot be broadcast together", given.query.shape(), x.shape());
+  };
+  if (given.mask) join(*given.mask);
+  if (!shared_heads) {
+    join(given.key);
+    join(given.value);
+  }
+  Tensor key = given.key;
+  Tensor value = given.value;
+  if (head_count(key) != head_count(value)) {
+    for (Tensor* each : {&key, &value})
+      *each = shared_heads ? repeat_heads(*each, heads) : with_heads(*each, heads, rank);
+  }
+  // What vmap repeats is aligned with the query's axes.
+  const auto [output, log_sum_exp] =
+      prim::attention(with_heads(given.query, heads, rank), with_heads(key, head_count(key), 3),
+                      with_heads(value, head_count(value), 3), given.scale,
+                      given.mask ? std::vector{*given.mask} : std::vector<Tensor>{}, given.causal);
+  return own_rank < 3 ? drop_axis(output, 0) : output;
 }
 
 }  // namespace
@@ -95,31 +133,20 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     fail<ShapeError>("key {} and value {} have different numbers of positions", key.shape(), value.shape());
   }
   if (attn_mask && is_causal) fail<ValueError>("attn_mask and is_causal exclude each other");
-  Tensor k = widen(key);
-  Tensor v = widen(value);
-  if (enable_gqa) {
-    if (query.shape().size() < 3 || key.shape().size() < 3 || value.shape().size() < 3) {
-      fail<ShapeError>("enable_gqa needs a head axis, got query {} and key {}", query.shape(), key.shape());
-    }
-    k = repeat_heads(k, extent(query, 3));
-    v = repeat_heads(v, extent(query, 3));
-  }
+  if (attn_mask && attn_mask->dtype() != DType::bool_ && !is_floating(attn_mask->dtype()))
+    fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
+  if (enable_gqa && (query.shape().size() < 3 || key.shape().size() < 3 || value.shape().size() < 3))
+    fail<ShapeError>("enable_gqa needs a head axis, got query {} and key {}", query.shape(), key.shape());
   const std::int64_t features = extent(query, 1);
   const double factor =
       scale ? scale->to<double>() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(features, 1)));
-  Tensor scores = multiply(prim::matrix_multiply(widen(query), swap_last(k)), factor);
-  if (is_causal) {
-    scores = where(causal_mask(extent(scores, 2), extent(scores, 1), query.device()), scores, kMinusInfinity);
-  } else if (attn_mask && attn_mask->dtype() == DType::bool_) {
-    scores = where(*attn_mask, scores, kMinusInfinity);
-  } else if (attn_mask) {
-    if (!is_floating(attn_mask->dtype()))
-      fail<DTypeError>("attn_mask must be bool or floating, got {}", attn_mask->dtype());
-    scores = add(scores, converted(*attn_mask, scores.dtype()));
+  if (!(dropout_p.to<double>() > 0)) {
+    return attend({query, key, value, attn_mask, is_causal, factor}, enable_gqa);
   }
-  Tensor weights = softmax_of_seen(scores);
-  if (dropout_p.to<double>() > 0) weights = drop(weights, weights.shape(), dropout_p, true, generator);
-  return converted(prim::matrix_multiply(weights, v), query.dtype());
+  const auto all_heads = [&](const Tensor& x) { return enable_gqa ? repeat_heads(x, extent(query, 3)) : x; };
+  const Tensor weights = softmax_of_seen(attention_scores(query, all_heads(key), factor, attn_mask, is_causal));
+  const Tensor kept = drop(weights, weights.shape(), dropout_p, true, generator);
+  return converted(prim::matrix_multiply(kept, widen(all_heads(value))), query.dtype());
 }
 
 Tensor multi_head_attention(const Tensor& query, const std::optional<Tensor>& key, const std::optional<Tensor>& value,
