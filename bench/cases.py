@@ -254,6 +254,18 @@ def cross_entropy(rows: int, classes: int) -> list[Case]:
     ]
 
 
+def attention(batch: int, length: int) -> Case:
+    """Of 4 causal heads with 64 features each."""
+    shape = (batch, 4, length, 64)
+    return Case(
+        f"attention-{length}",
+        f"attention {batch}×4×{length}×64, causal",
+        lambda p, q, k, v: p.causal_attention(q, k, v),
+        uniform(shape, shape, shape),
+        (Faster(1.0, ("torch", "torch.compile", "jax")),),
+    )
+
+
 def first(name: str, title: str, kind: str, limit: float) -> Case:
     return Case(name, title, elementwise, uniform((K,), (K,), (K,)), (Within(limit),), kind=kind, shrink=1)
 
@@ -322,6 +334,9 @@ CASES = [
     *cross_entropy(512, 32000),
     matmul(256),
     matmul(2048),
+    attention(4, 128),
+    attention(4, 1024),
+    attention(1, 4096),
     Case(
         "small-ops",
         "500 small ops, 1024 elements",

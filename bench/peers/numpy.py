@@ -39,3 +39,9 @@ class NumPy(Peer):
         slope = cotangent * weight
         along = self.keep((slope * d).mean(axis=1)) * root * root
         return root * (slope - self.keep(slope.mean(axis=1)) - d * along)
+
+    def causal_attention(self, q: Any, k: Any, v: Any) -> Any:
+        scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.dtype.type(q.shape[-1]))
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True) @ v
