@@ -30,7 +30,7 @@ class Operands {
                            std::int64_t columns) const {
     Shape whole = batch;
     whole.append(Ints{heads, rows, columns});
-    const Ints strides = broadcast_strides(step_.views[i], meta(i).shape, whole);
+    const Ints strides = broadcast_strides(step_.call().views[i], meta(i).shape, whole);
     return {meta(i).dtype, Ints(strides.span().first(batch.size())), strides[batch.size()], strides[batch.size() + 1],
             strides[batch.size() + 2]};
   }

@@ -5,7 +5,7 @@
 #include "backends/cpu/threads.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 namespace lento::cpu {
 
@@ -104,7 +104,7 @@ void multiply_panels(std::int64_t rows, std::int64_t depth, const T* a, std::int
   const std::int64_t at_once = rows <= 2 ? 4 : rows <= 6 ? 2 : 1;
   for (std::int64_t k = 0; k < depth; k += kDepth) {
     for (std::int64_t column = first; column < end;) {
-      std::int64_t panels_left = (end - column) / kPanel;
+      const std::int64_t panels_left = (end - column) / kPanel;
       std::int64_t width = at_once;
       while (width > 1 && panels_left < width) width /= 2;
       const std::int64_t groups = (rows + most_rows(width) - 1) / most_rows(width);
@@ -121,6 +121,7 @@ void multiply_panels(std::int64_t rows, std::int64_t depth, const T* a, std::int
       // The last columns, fewer than a panel, are summed beside c.
       T rest[12 * kPanel];
       const bool is_rest = panels_left == 0;
+      if (is_rest) std::fill(std::begin(rest), std::end(rest), T{});
       for (std::int64_t group = 0; group < groups; ++group) {
         const std::int64_t row = rows * group / groups;
         tile.rows = rows * (group + 1) / groups - row;
