@@ -29,6 +29,8 @@ bool is_convolution(Op op) {
   return op == op::convolution || op == op::convolution_input_grad || op == op::convolution_weight_grad;
 }
 
+bool is_attention(Op op) { return op == op::attention || op == op::attention_grad; }
+
 bool is_solve(Op op) { return op == op::triangular_solve || op == op::linear_solve; }
 
 /// Whether the column of element `i` of a solution has finite numbers only. OpenBLAS chooses its kernels by the
@@ -76,6 +78,8 @@ TEST(CpuPrograms, EveryPrimitiveAgreesWithTheReference) {
           const double unit = node.dtype == DType::float64 ? 0x1p-52 : node.dtype == DType::float32 ? 0x1p-23 : 0x1p-8;
           // The library multiplies the zeros of a padding, too: with an infinite weight that makes a nan.
           if (std::isnan(x) && is_convolution(op)) continue;
+          // So do products of weights that are 0 with values that are not finite: which of them are read is not said.
+          if (std::isnan(x) != std::isnan(y) && is_attention(op)) continue;
           if (is_solve(op) && !column_is_finite(node, expected[k].bytes, i)) continue;
           // Two for each of the two, and room for sums of a few products in another order.
           ASSERT_TRUE((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 64 * unit * std::max(1.0, std::abs(y)))

@@ -49,7 +49,8 @@ ScaledAngle scaled_angle(Real x, int mantissa_bits) {
   constexpr std::uint64_t kLastRow = std::size(kShiftedTwoOverPi) / kPartsOfShift - 1;
   Bits row = (bounded - first) >> 3;
   if ((2047 - first) >> 3 > kLastRow) {
-    row.value = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row.value, row.constant(kLastRow).value);
+    llvm::Value* const last = row.constant(kLastRow).value;
+    row.value = builder.CreateSelect(builder.CreateICmpULT(row.value, last), row.value, last);
   }
   static_assert(kShiftStep == 8);
   const Bits inverse = ((1023 - kFirstShift) - (row << 3)) << 52;

@@ -180,6 +180,11 @@ LENTO_VECTORS double scale_scores(double* scores, const double* added, std::int6
   return scale_scores_of<double, true>(scores, added, count, scale);
 }
 
+namespace {
+
+// The compiler exports a function that has clones whatever its visibility, unless it is local to its file.
+namespace for_every_processor {
+
 LENTO_FOR_EVERY_PROCESSOR float exp_differences(float* x, std::int64_t count, float shift) {
   return exp_differences_of(x, count, shift);
 }
@@ -192,11 +197,6 @@ LENTO_FOR_EVERY_PROCESSOR void add_logarithms(const float* totals, const float* 
   for (std::int64_t j = 0; j < count; ++j) {
     const float sum = largest[j] + logarithm(totals[j]);
     result[j] = largest[j] == -std::numeric_limits<float>::infinity() ? largest[j] : sum;
-  }
-}
-void add_logarithms(const double* totals, const double* largest, std::int64_t count, double* result) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    result[j] = largest[j] == -std::numeric_limits<double>::infinity() ? largest[j] : largest[j] + std::log(totals[j]);
   }
 }
 
@@ -225,6 +225,36 @@ LENTO_FOR_EVERY_PROCESSOR void add_row(float* sums, const float* x, std::int64_t
 LENTO_FOR_EVERY_PROCESSOR void add_row(double* sums, const double* x, std::int64_t count) {
   add_row_of(sums, x, count);
 }
+
+}  // namespace for_every_processor
+}  // namespace
+
+float exp_differences(float* x, std::int64_t count, float shift) {
+  return for_every_processor::exp_differences(x, count, shift);
+}
+double exp_differences(double* x, std::int64_t count, double shift) {
+  return for_every_processor::exp_differences(x, count, shift);
+}
+void add_logarithms(const float* totals, const float* largest, std::int64_t count, float* result) {
+  for_every_processor::add_logarithms(totals, largest, count, result);
+}
+void add_logarithms(const double* totals, const double* largest, std::int64_t count, double* result) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    result[j] = largest[j] == -std::numeric_limits<double>::infinity() ? largest[j] : largest[j] + std::log(totals[j]);
+  }
+}
+void scale_row(float* x, std::int64_t count, float factor) { for_every_processor::scale_row(x, count, factor); }
+void scale_row(double* x, std::int64_t count, double factor) { for_every_processor::scale_row(x, count, factor); }
+void divide_row(float* x, std::int64_t count, float divisor) { for_every_processor::divide_row(x, count, divisor); }
+void divide_row(double* x, std::int64_t count, double divisor) { for_every_processor::divide_row(x, count, divisor); }
+void weigh_grads(const float* weights, float* grads, std::int64_t count, float shift, float scale) {
+  for_every_processor::weigh_grads(weights, grads, count, shift, scale);
+}
+void weigh_grads(const double* weights, double* grads, std::int64_t count, double shift, double scale) {
+  for_every_processor::weigh_grads(weights, grads, count, shift, scale);
+}
+void add_row(float* sums, const float* x, std::int64_t count) { for_every_processor::add_row(sums, x, count); }
+void add_row(double* sums, const double* x, std::int64_t count) { for_every_processor::add_row(sums, x, count); }
 
 #undef LENTO_VECTORS
 
