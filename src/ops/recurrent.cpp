@@ -69,9 +69,7 @@ struct Sequence {
     return narrowed(shown);
   }
   /// The state behind the last step, which was carried on to the end of the longest sequence.
-  Tensor last(const Tensor& states) const {
-    return narrowed(picked(states, 0, reverse ? 0 : states.shape()[0] - 1));
-  }
+  Tensor last(const Tensor& states) const { return narrowed(picked(states, 0, reverse ? 0 : states.shape()[0] - 1)); }
 
  private:
   Tensor narrowed(const Tensor& result) const { return is_half(dtype) ? converted(result, dtype) : result; }

@@ -299,15 +299,14 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
       if (kernel.operands[i].output) place(base.index());
       addresses[i] = address(base);
     }
-    kernels_.launches.push_back(
-        {.binary = program_.prepared_.kernels[kernel_step.kernel].get(),
-         .kernel = &kernel,
-         .arguments = {kernel_step.sizes.data(), addresses, kernel_step.strides.data(), numbers,
-                       kernel_step.picked.empty() ? nullptr : kernel_step.picked.data()},
-         .sizes = kernel_step.sizes,
-         .cost = step.cost,
-         .tile_count = kernels_.tile_operands.size() - first_tile,
-         .status = status_of(s)});
+    kernels_.launches.push_back({.binary = program_.prepared_.kernels[kernel_step.kernel].get(),
+                                 .kernel = &kernel,
+                                 .arguments = {kernel_step.sizes.data(), addresses, kernel_step.strides.data(), numbers,
+                                               kernel_step.picked.empty() ? nullptr : kernel_step.picked.data()},
+                                 .sizes = kernel_step.sizes,
+                                 .cost = step.cost,
+                                 .tile_count = kernels_.tile_operands.size() - first_tile,
+                                 .status = status_of(s)});
     addresses += kernel_step.operands.size();
   }
 }
