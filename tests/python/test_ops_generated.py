@@ -48,6 +48,10 @@ TESTED_BY_HAND: dict[str, str] = {
     "prim.eig_factor": "test_eig",
     "prim.lu_factor": "test_lu_factor",
     "prim.strided_update": "test_strided_update",
+    **{
+        f"prim.{cell}_states_grad": "test_derivatives_of_both_orders_agree_with_differences"
+        for cell in ("rnn", "gru", "lstm")
+    },
     "prim.scatter_axis": "test_scatter_axis",
     "prim.scatter_nd": "test_scatter_nd",
     "prim.top_k": "test_top_k",
