@@ -124,8 +124,10 @@ CachedKernelRef CodeCache::find_or_add(const Kernel& kernel, CodeTier tier) {
     count(kHit);
     return *it->second;
   }
-  order_.push_front(std::make_shared<CachedKernel>(kernel, tier, maker_, disk_));
-  by_hash_.emplace(key, order_.begin());
+  Order added;
+  added.push_front(std::make_shared<CachedKernel>(kernel, tier, maker_, disk_));
+  by_hash_.emplace(key, added.begin());
+  order_.splice(order_.begin(), added);  // behind all that may throw: each kernel stands in both, or in none
   if (order_.size() > kMaxKernels) evict();
   return order_.front();
 }

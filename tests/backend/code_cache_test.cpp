@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "compiler/softmax_kernel.h"
+#include "failing_allocations.h"
 #include "temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -98,6 +99,36 @@ TEST(CodeCache, E2_ProgramsShareTheCodeOfAKernel) {
   EXPECT_EQ(text(first.kernels[1]), TextMaker::text_of(kColumn, Tier::zero));
   EXPECT_EQ(counter_value("kernel.compile"), compiles + 2);
   EXPECT_EQ(counter_value("kernel.hit"), hits + 2);
+}
+
+// Found by review: a kernel stood in the order of uses and not among those that are found by their hash, and was
+// evicted from there all the same.
+TEST(CodeCache, E6_AKernelForWhichThereIsNoMemoryIsNoKernelOfTheCache) {
+  CodeCache cache(std::make_shared<TextMaker>(false));
+  Kernel kernel = kRow;
+  for (int number = 0;; ++number) {
+    bool threw = false;
+    const bool failed = test::with_failing_allocation(number, [&] {
+      try {
+        (void)find(cache, {kernel});
+      } catch (const std::bad_alloc&) {
+        threw = true;
+      }
+    });
+    EXPECT_EQ(threw, failed) << number;
+    if (!failed) break;
+  }
+  const std::uint64_t evicted = counter_value("kernel.evict");
+  const auto find_number = [&](std::uint16_t number) {
+    kernel.body.back().index = number;
+    return find(cache, {kernel}).compiled;
+  };
+  constexpr std::uint16_t kKernels = 4200;
+  for (std::uint16_t i = 0; i < kKernels; ++i) (void)find_number(i);
+  EXPECT_GT(counter_value("kernel.evict"), evicted);
+  std::size_t missing = 0;
+  for (std::uint16_t i = kKernels - 4000; i < kKernels; ++i) missing += find_number(i);
+  EXPECT_EQ(missing, 0U) << "those that were used last are there";
 }
 
 TEST(CodeCache, E2_ThreadsThatMissOnOneKernelCompileItOnce) {

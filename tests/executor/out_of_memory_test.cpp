@@ -3,42 +3,12 @@
 #include <lento/lento.h>
 
 #include "backends/testing/testing.h"
+#include "failing_allocations.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <new>
 #include <vector>
-
-namespace {
-
-constinit thread_local int allocations_left = -1;  // -1: as many as one likes
-
-bool may_allocate() {
-  if (allocations_left < 0) return true;
-  return allocations_left-- > 0;
-}
-
-void* allocate(std::size_t bytes) {
-  if (!may_allocate()) {
-    allocations_left = -1;  // one failure; cleaning up works
-    throw std::bad_alloc();
-  }
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// Not inlined: the compiler would see free() for what came from new, and warn.
-[[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes); }
-[[gnu::noinline]] void* operator new[](std::size_t bytes) { return allocate(bytes); }
-// std::stable_sort asks this way and goes on without; what it gets is given back to the operators below.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return std::malloc(bytes); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace lento {
 namespace {
@@ -58,15 +28,15 @@ int try_every_allocation(bool forget_plans, const Call& call) {
     y[0] = 7.0F;
     const Tensor other = concatenate({y, kept, x, x + 1}, 0);
     bool failed = false;
-    allocations_left = k;
-    try {
-      call(y);
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    } catch (const MemoryError&) {
-      failed = true;
-    }
-    allocations_left = -1;
+    (void)test::with_failing_allocation(k, [&] {
+      try {
+        call(y);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      } catch (const MemoryError&) {
+        failed = true;
+      }
+    });
     EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{7, 5, 7})) << "allocation " << k;
     EXPECT_EQ(kept.to_vector<float>(), (std::vector<float>{9, 15, 21})) << "allocation " << k;
     EXPECT_EQ(other.to_vector<float>().size(), 12U) << "allocation " << k;
