@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 namespace lento {
 
@@ -20,7 +21,13 @@ void free_host(void* data, std::size_t size, void* account) {
 }  // namespace
 
 BufferRef Buffer::wrap(void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner) {
-  auto buffer = std::make_unique<Buffer>();
+  std::unique_ptr<Buffer> buffer;
+  try {
+    buffer = std::make_unique<Buffer>();
+  } catch (const std::bad_alloc&) {
+    if (deleter != nullptr) deleter(data, size, owner);
+    throw;
+  }
   buffer->data_ = data;
   buffer->size_ = size;
   buffer->device_ = device;

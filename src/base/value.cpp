@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <new>
 #include <utility>
 
 namespace lento {
@@ -26,14 +27,29 @@ WaitBucket& bucket_of(const Completion* completion) {
   return PerProcess<WaitBuckets>::get()[(reinterpret_cast<std::uintptr_t>(completion) >> 6) % kBuckets];
 }
 
+/// What is told when there is no memory to tell anything.
+struct NoMemory {
+  NoMemory() {
+    auto made = std::make_unique<Failure>();
+    made->kind = ErrorKind::memory;
+    made->message = "out of memory";
+    failure = FailureRef::adopt(made.release());
+  }
+  FailureRef failure;
+};
+
 }  // namespace
 
 Ref<Failure> Failure::make(ErrorKind kind, std::string message, const Source& source) {
-  auto failure = std::make_unique<Failure>();
-  failure->kind = kind;
-  failure->message = std::move(message);
-  failure->source = source;
-  return FailureRef::adopt(failure.release());
+  try {
+    auto failure = std::make_unique<Failure>();
+    failure->kind = kind;
+    failure->message = std::move(message);
+    failure->source = source;
+    return FailureRef::adopt(failure.release());
+  } catch (const std::bad_alloc&) {
+    return ProcessLifetime<NoMemory>::get().failure;
+  }
 }
 
 void Failure::destroy(Failure* failure) { std::unique_ptr<Failure>{failure}; }

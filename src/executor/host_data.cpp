@@ -99,8 +99,7 @@ Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::share
   }
   auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
   const auto let_go = [](void*, std::size_t, void* held) { delete static_cast<std::shared_ptr<const void>*>(held); };
-  BufferRef buffer = Buffer::wrap_shared(data, bytes, device.id(), let_go, kept.get());
-  [[maybe_unused]] const auto* given_away = kept.release();
+  BufferRef buffer = Buffer::wrap_shared(data, bytes, device.id(), let_go, kept.release());
   return make_ready(std::move(buffer), dtype, intern_shape(shape));
 }
 

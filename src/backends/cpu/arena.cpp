@@ -205,12 +205,7 @@ BufferRef Arena::allocate(std::size_t bytes) {
     fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account_.live.load());
   }
   account_.raise_peak();
-  try {
-    return Buffer::wrap(data, bytes, device_, free_buffer, this);
-  } catch (...) {
-    free_buffer(data, bytes, this);
-    throw;
-  }
+  return Buffer::wrap(data, bytes, device_, free_buffer, this);
 }
 
 void* Arena::allocate_scratch(std::size_t bytes) {
