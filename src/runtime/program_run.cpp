@@ -181,14 +181,16 @@ void ProgramRun::poison(std::uint32_t first, std::uint32_t last, ErrorKind kind,
 }
 
 template <class Function>
-void ProgramRun::or_poison(std::uint32_t first, std::uint32_t last, Function run_steps) {
+bool ProgramRun::or_poison(std::uint32_t first, std::uint32_t last, Function run_steps) {
   try {
     run_steps();
+    return true;
   } catch (const Error& error) {
     poison(first, last, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
     poison(first, last, ErrorKind::memory, kOutOfMemory);
   }
+  return false;
 }
 
 std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& starts) const {
@@ -205,16 +207,16 @@ std::optional<std::int64_t> ProgramRun::offset(const std::vector<DynamicStart>& 
 // --- steps ---
 
 void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
-  if (!find_operands(first, last)) {
-    // Only what depends on the failure may be poisoned: each node for itself finds out.
-    run_alone(first, last);
-    return;
-  }
+  bool found = true;
   or_poison(first, last, [&] {
+    found = find_operands(first, last);
+    if (!found) return;
     begin_submission();
     bind(first, last);
     launch(first);
   });
+  // Only what depends on the failure may be poisoned: each node for itself finds out.
+  if (!found) run_alone(first, last);
 }
 
 void ProgramRun::launch(std::uint32_t first) {
@@ -405,12 +407,7 @@ void ProgramRun::run_alone(std::uint32_t first, std::uint32_t last) {
   NodeRunner runner(graph_, schedule_, arguments_, values_, driver_, queues_, is_fallback);
   for (std::uint32_t s = first; s <= last; ++s) {
     const Step& step = schedule_.steps[s];
-    try {
-      if (step.is_kernel()) keep_overwritten(step.kernel());
-    } catch (const Error& error) {
-      poison(s, s, error.kind(), error.what());
-      continue;
-    }
+    if (step.is_kernel() && !or_poison(s, s, [&] { keep_overwritten(step.kernel()); })) continue;
     end_submission();
     for (const std::uint32_t node : step.nodes) {
       if (graph_.nodes[node].op == op::result) continue;

@@ -44,9 +44,9 @@ class ProgramRun {
   const std::byte* expected_address(std::uint32_t node) const;
   /// All that these steps compute has failed.
   void poison(std::uint32_t first, std::uint32_t last, ErrorKind kind, const char* message);
-  /// Calls the function, which computes these steps; when it throws, all of them have failed.
+  /// Calls the function, which computes these steps. False when it throws: then all of them have failed.
   template <class Function>
-  void or_poison(std::uint32_t first, std::uint32_t last, Function run_steps);
+  bool or_poison(std::uint32_t first, std::uint32_t last, Function run_steps);
   /// How far the starts move a view, in elements; nothing when a position lies outside.
   std::optional<std::int64_t> offset(const std::vector<DynamicStart>& starts) const;
   void hand_out() const;

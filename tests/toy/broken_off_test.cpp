@@ -189,6 +189,28 @@ TEST_F(ToyBrokenOff, D1_E7_NoMemoryInTheMiddleOfARunPoisonsWhatDependsOnItWithou
   EXPECT_EQ(fallbacks(), fallbacks_before);
 }
 
+// Found by review: where there was no memory to stand in for an operand that had failed, all of the run had.
+TEST_F(ToyBrokenOff, E7_NoMemoryInPlaceOfAFailedOperandPoisonsWhatReadsItAlone) {
+  const Tensor x = on_toy({3, 1, 2});
+  wait();
+  for (int after = 0; after < 6; ++after) {
+    SCOPED_TRACE(after);
+    toy::hold(true);  // nobody but the device knows of the failure while the next lines are recorded
+    const Tensor bad = sort(x);
+    toy::fail_at(toy::Fault::allocate);
+    step(device());
+    const Tensor worse = bad + 1;
+    const Tensor sums = cumulative_sum(x), sorted = sort(x);
+    toy::fail_at(toy::Fault::allocate, after);
+    step(device());
+    toy::fail_at(toy::Fault::none);
+    toy::hold(false);
+    EXPECT_NE(failure_of(worse).find("a test forbids"), std::string::npos);
+    EXPECT_TRUE(failure_of(sums).empty() || failure_of(sorted).empty()) << "only one of them has found no memory";
+    forget_failures();
+  }
+}
+
 TEST_F(ToyBrokenOff, E7_ALossInTheMiddleOfARunPoisonsAll) {
   for (int after = 0; after < 8; ++after) {
     const Tensor x = on_toy({3, 1, 2});
