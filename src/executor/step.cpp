@@ -57,6 +57,7 @@ void step(Device device, StepOptions options, std::source_location site) {
     // What makes handing over fail is better known before anything is launched.
     if (std::ranges::any_of(closures, &PendingClosure::run_async)) (void)max_async_closures();
     for (Tape* tape : options.all_threads ? all_tapes(device.id()) : std::vector{&tape_for(device.id())}) {
+      if (!launched.empty()) wait_for_room(device.id());
       if (CompletionRef run = evaluate_all(*tape, next)) launched.push_back({device.id(), std::move(run)});
     }
     // Arguments that another thread recorded are not in this thread's tape.

@@ -34,6 +34,33 @@ TEST_F(ToyQueues, D1_StepsReturnWhenTheyAreIssued) {
   EXPECT_EQ(warm.to_vector<float>(), (Floats{3, 5, 7}));
 }
 
+// Found by review: a step of all threads looked once, and launched a run for each of them.
+TEST_F(ToyQueues, D1_EachRunOfAStepOfAllThreadsCountsForTheLimit) {
+  const OptionsScope scope([] {
+    Options changed = options();
+    changed.max_inflight_steps = 1;
+    return changed;
+  }());
+  const Tensor x = on_toy({1});
+  wait();
+  Tensor theirs;
+  std::thread([&] { theirs = x + 1; }).join();
+  const Tensor mine = x + 2;
+  toy::hold(true);
+  const std::uint64_t waits = metrics::counter("sync.room");
+  std::atomic<bool> stepped{false};
+  std::thread letting_go([&] {
+    while (metrics::counter("sync.room") == waits && !stepped) std::this_thread::yield();
+    toy::hold(false);
+  });
+  step(device(), {.all_threads = true});
+  stepped = true;
+  letting_go.join();
+  EXPECT_GT(metrics::counter("sync.room"), waits) << "the second run waits for the end of the first";
+  EXPECT_EQ(theirs.to_vector<float>(), Floats{2});
+  EXPECT_EQ(mine.to_vector<float>(), Floats{3});
+}
+
 TEST_F(ToyQueues, D1_EveryRunCountsForTheLimitOfRunsUnderWay) {
   const OptionsScope scope([] {
     Options changed = options();
