@@ -4,8 +4,10 @@
 #include "base/fail.h"
 #include "base/fork.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 namespace lento {
 
@@ -15,6 +17,7 @@ struct Reasons {
   ForkMutex mutex{ForkOrder::devices};
   std::array<FailureRef, kMaxDevices> now;
   std::array<FailureRef, kMaxDevices> in_child;
+  std::array<bool, kMaxDevices> told{};  // the user has heard of the loss
 
   Reasons() {
     call_in_child([] { get().start_in_child(); });
@@ -41,6 +44,13 @@ FailureRef why_unusable(std::uint8_t device) {
   return reasons.now[device];
 }
 
+bool is_first_to_tell(const FailureRef& loss) {
+  Reasons& reasons = Reasons::get();
+  const std::lock_guard lock(reasons.mutex);
+  const auto found = std::ranges::find(reasons.now, loss);
+  return found != reasons.now.end() && !std::exchange(reasons.told[found - reasons.now.begin()], true);
+}
+
 void fail_unusable(std::uint8_t device) {
   const FailureRef failure = why_unusable(device);
   Error::raise(failure->kind, complete_message(failure->message));
@@ -54,6 +64,7 @@ void lose_device(std::uint8_t device, std::string_view why) {
   const std::lock_guard lock(reasons.mutex);
   if (!is_usable(device)) return;
   reasons.now[device] = std::move(failure);
+  reasons.told[device] = false;
   unusable_devices.fetch_or(1U << device, std::memory_order_release);
 }
 

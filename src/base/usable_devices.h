@@ -18,6 +18,9 @@ inline bool is_usable(std::uint8_t device) {
 }
 /// Why its tensors cannot be read; null while it can be used. The same for all of them.
 FailureRef why_unusable(std::uint8_t device);
+/// For who is about to tell the user of a device's loss, which poisons much and is told once for all of it: true the
+/// first time.
+bool is_first_to_tell(const FailureRef& loss);
 [[noreturn]] void fail_unusable(std::uint8_t device);
 /// Throws DeviceLostError, or DeviceError in the child of a fork, unless it can be used.
 inline void require_usable(std::uint8_t device) {

@@ -15,7 +15,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <deque>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -30,6 +30,8 @@ namespace {
 const CounterId kRoomWaits = counter_id("sync.room");
 const TimingId kRoomTime = timing_id("sync.room");
 
+constexpr std::size_t kMaxUnreported = 100;  // failures
+
 /// Work under way on one device, and what went wrong on it since the last wait.
 struct DeviceWork {
   ForkMutex mutex{ForkOrder::runs};
@@ -37,8 +39,9 @@ struct DeviceWork {
   Work* last = nullptr;
   std::size_t count = 0;
   std::size_t planned_bytes = 0;
-  std::deque<FailureRef> unreported;  // oldest first
-  FailureRef reported_loss;           // of the device, which is told once for all that it poisoned
+  std::vector<FailureRef> unreported;  // oldest first; has room for all, so that to fail needs no memory
+
+  DeviceWork() { unreported.reserve(kMaxUnreported); }
 
   void add(Work& work) {
     const std::lock_guard lock(mutex);
@@ -62,13 +65,12 @@ struct DeviceWork {
   }
 };
 DeviceWork& work_on(std::uint8_t device) { return ProcessLifetime<std::array<DeviceWork, kMaxDevices>>::get()[device]; }
-constexpr std::size_t kMaxUnreported = 100;  // failures
 std::atomic<std::uint32_t> inflight_limit{16};
 
-/// A failure that began in this work; older poison has been reported where it began. The loss of its device poisons
-/// what it reads as well, and is its own all the same.
+/// A failure that began in this work; older poison has been reported where it began. The loss of the device that does
+/// it poisons what it reads as well, and is its own all the same.
 FailureRef own_failure(const Work& work) {
-  FailureRef loss = why_unusable(work.device);
+  FailureRef loss = why_unusable(work.runs_on());
   for (const ValueRef& output : work.outputs) {
     if (!output->failure) continue;
     if (output->failure == loss) return loss;
@@ -153,7 +155,7 @@ void Work::report_failure() {
   FailureRef failure = own_failure(*this);
   if (!failure) return;
   completion->failure = failure;
-  if (failure->kind == ErrorKind::device_lost) return;  // take_failure() finds it
+  if (failure == why_unusable(device)) return;  // take_failure() finds it
   DeviceWork& all = work_on(device);
   const std::lock_guard lock(all.mutex);
   // A program that never asks must not collect them for ever.
@@ -202,7 +204,7 @@ FailureRef wait_for_work(std::uint8_t device, const CompletionRef& completion) {
     DeviceWork& all = work_on(device);
     const std::lock_guard lock(all.mutex);
     std::erase(all.unreported, completion->failure);
-    if (completion->failure->kind == ErrorKind::device_lost) all.reported_loss = completion->failure;
+    if (completion->failure->kind == ErrorKind::device_lost) (void)is_first_to_tell(completion->failure);
   }
   return completion->failure;
 }
@@ -267,11 +269,14 @@ FailureRef take_failure(std::uint8_t device) {
   DeviceWork& all = work_on(device);
   FailureRef loss = why_unusable(device);
   const std::lock_guard lock(all.mutex);
-  if (loss && loss->kind == ErrorKind::device_lost && all.reported_loss != loss) return all.reported_loss = loss;
-  if (all.unreported.empty()) return {};
-  FailureRef oldest = std::move(all.unreported.front());
-  all.unreported.pop_front();
-  return oldest;
+  if (loss && loss->kind == ErrorKind::device_lost && is_first_to_tell(loss)) return loss;
+  while (!all.unreported.empty()) {
+    FailureRef oldest = std::move(all.unreported.front());
+    all.unreported.erase(all.unreported.begin());
+    // What is copied from a device that is lost fails here too.
+    if (oldest->kind != ErrorKind::device_lost || is_first_to_tell(oldest)) return oldest;
+  }
+  return {};
 }
 
 void wait_for_room(std::uint8_t device) {

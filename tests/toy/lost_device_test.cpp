@@ -105,6 +105,27 @@ TEST_F(ToyLoss, D5_E7_WaitTellsOfItOnce) {
   EXPECT_NO_THROW(wait());
 }
 
+// Found by review: who waited for the other device alone was told nothing, though the copy there had failed.
+TEST_F(ToyLoss, D5_E7_WhoWaitsForTheDeviceThatWasCopiedToIsToldOnce) {
+  for (const bool is_there : {true, false}) {
+    Tensor x = on_toy({1, 2});
+    wait();
+    toy::hold(true);
+    if (!is_there) x = x + 1;
+    step(device());
+    const Tensor copied = to_device(x, Device("cpu"));
+    const Tensor after = copied * 2;
+    step();
+    toy::lose(0);
+    EXPECT_NE(loss_of([] { wait({Device("cpu")}); }).find(kLost), std::string::npos) << is_there;
+    EXPECT_NO_THROW(wait({Device("cpu")}));
+    EXPECT_NO_THROW(wait());
+    EXPECT_NE(loss_of(after).find(kLost), std::string::npos);
+    toy::hold(false);
+    toy::replace(0);
+  }
+}
+
 TEST_F(ToyLoss, D5_AStepThatIsWaitedForRaisesIt) {
   toy::hold(true);
   const Tensor x = on_toy({1, 2});  // still on its way, and lost as well
