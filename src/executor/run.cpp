@@ -8,9 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
-#include <new>
-#include <string>
 #include <utility>
 
 namespace lento {
@@ -27,24 +24,6 @@ constexpr double kInlineMeasuredWhenWaiting = 20'000;
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
 const TimingId kRunTime = timing_id("run");
-
-struct Cause {
-  ErrorKind kind;
-  std::string message;
-};
-
-/// In a handler: what poisons the outputs of a run that threw.
-Cause cause_of_exception() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return {error.kind(), error.what()};
-  } catch (const std::bad_alloc&) {
-    return {ErrorKind::memory, "out of memory while running a step"};
-  } catch (const std::exception& error) {
-    return {ErrorKind::backend, error.what()};
-  }
-}
 
 }  // namespace
 
@@ -66,8 +45,7 @@ FenceRef Run::start() noexcept {
     plan->last_microseconds.store(std::chrono::duration<float, std::micro>(timed.so_far()).count(),
                                   std::memory_order_relaxed);
   } catch (...) {
-    const Cause cause = cause_of_exception();
-    poison(*this, cause.kind, cause.message);
+    poison(*this, failure_of_exception(*this));
   }
   return {};
 }
@@ -76,8 +54,7 @@ FenceRef Run::settle() noexcept {
   try {
     issued->settle({inputs, {}, scalars, outputs, *sources});
   } catch (...) {
-    Cause cause = cause_of_exception();
-    const FailureRef failure = Failure::make(cause.kind, std::move(cause.message), {});
+    const FailureRef failure = failure_of_exception(*this);
     for (const ValueRef& output : outputs) output->failure = failure;
   }
   if (const FailureRef failure = why_unusable(device)) {

@@ -11,7 +11,6 @@
 #include "executor/workers.h"
 
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -57,14 +56,7 @@ struct Transfer final : Work {
   bool is_issued() const override { return arrives && queues_of(device) != nullptr; }
 
   FenceRef start() noexcept override {
-    try {
-      return hand_over();
-    } catch (const Error& error) {
-      poison(*this, error.kind(), error.what());
-    } catch (const std::exception& error) {
-      poison(*this, ErrorKind::memory, error.what());
-    }
-    return finish();
+    return or_fail([this] { return hand_over(); });
   }
 
   FenceRef settle() noexcept override {
@@ -73,15 +65,20 @@ struct Transfer final : Work {
       if (!is_issued()) outputs[0]->buffer = std::move(target);
       return finish();
     }
+    return or_fail([this] { return deliver(*staging); });
+  }
+
+ private:
+  /// What the function gives; when it throws, the copy has failed, and has ended.
+  FenceRef or_fail(FunctionRef<FenceRef()> part) {
     try {
-      return deliver(*staging);
-    } catch (const std::exception& error) {
-      poison(*this, ErrorKind::memory, error.what());
+      return part();
+    } catch (...) {
+      poison(*this, failure_of_exception(*this));
       return finish();
     }
   }
 
- private:
   /// What was on its way from or to a device that was lost meanwhile may not have arrived.
   FailureRef loss_on_the_way() const {
     FailureRef loss = from == nullptr ? FailureRef{} : why_unusable(source_device);
@@ -167,12 +164,14 @@ struct ReadCopy final : FenceListener {
   ReadCopy(BufferRef on_device, BufferRef on_host) : source(std::move(on_device)), host(std::move(on_host)) {}
   void reached() noexcept override {
     const std::unique_ptr<ReadCopy> owned(this);
-    source.reset();  // whoever is woken may be the last to hold it
+    // Whoever is woken may be the last to hold them.
+    source.reset();
+    host.reset();
     done->finish();
   }
 
   BufferRef source;
-  const BufferRef host;
+  BufferRef host;
   const CompletionRef done = Completion::make();
 };
 

@@ -48,7 +48,10 @@ struct DeviceWork {
     work.previous = last;
     (last == nullptr ? first : last->next) = &work;
     last = &work;
-    if (work.counts()) ++count;
+    work.is_listed = true;
+    work.found_on = work.runs_on();
+    work.is_counted = work.counts();
+    if (work.is_counted) ++count;
     work.planned = work.planned_bytes();
     planned_bytes += work.planned;
   }
@@ -56,7 +59,7 @@ struct DeviceWork {
     const std::lock_guard lock(mutex);
     (work.previous == nullptr ? first : work.previous->next) = work.next;
     (work.next == nullptr ? last : work.next->previous) = work.previous;
-    if (work.counts()) --count;
+    if (work.is_counted) --count;
   }
   /// What it was going to allocate has been, and most of it has been freed again.
   void release_planned(Work& work) {
@@ -103,15 +106,34 @@ void listen(const std::vector<ValueRef>& inputs, Stage stage, CompletionListener
 
 }  // namespace
 
-void poison(Work& work, ErrorKind kind, const std::string& message) {
-  if (work.outputs.empty()) return;
-  FailureRef failure = why_unusable(work.device);
-  // Of all of it: the line that made a result is better than none.
-  if (!failure) failure = Failure::make(kind, message, work.outputs.front()->info.source);
+FailureRef failure_of_exception(const Work& work) noexcept {
+  // The line that made a result is better than none.
+  const Source source = work.outputs.empty() ? Source() : work.outputs.front()->info.source;
+  try {
+    try {
+      throw;
+    } catch (const Error& error) {
+      return Failure::make(error.kind(), error.what(), source);
+    } catch (const std::bad_alloc&) {
+      return Failure::make(ErrorKind::memory, "out of memory while running a step", source);
+    } catch (const std::exception& error) {
+      return Failure::make(ErrorKind::backend, error.what(), source);
+    }
+  } catch (const std::bad_alloc&) {
+    return Failure::make(ErrorKind::memory, "out of memory", source);  // short enough to lie in the string itself
+  }
+}
+
+void poison(Work& work, FailureRef failure) {
+  if (FailureRef loss = why_unusable(work.device)) failure = std::move(loss);
   for (const ValueRef& output : work.outputs) {
     output->buffer.reset();
     output->failure = failure;
   }
+}
+
+Work::~Work() {
+  if (is_listed) work_on(device).remove(*this);
 }
 
 void Work::completed() {
@@ -163,16 +185,15 @@ void Work::report_failure() {
 }
 
 void Work::end() {
-  const std::unique_ptr<Work> owned(this);
+  std::unique_ptr<Work> owned(this);
   report_failure();
   // Whoever waits for the end finds the memory of inputs free, and outputs held by nobody but their tensors.
   inputs.clear();
   for (const ValueRef& output : outputs) output->held_by_work.store(false, std::memory_order_release);
   outputs.clear();
-  DeviceWork& all = work_on(device);
-  all.release_planned(*this);
+  work_on(device).release_planned(*this);
   completion->finish();
-  all.remove(*this);
+  owned.reset();
   note_progress();
 }
 
@@ -239,7 +260,7 @@ void tell_of_hanging_devices(std::string_view consequence) {
     DeviceWork& all = work_on(device.id());
     const std::lock_guard lock(all.mutex);
     for (const Work* work = all.first; work != nullptr; work = work->next) {
-      names.insert(RegisteredDevice::of(work->runs_on()).to_string());
+      names.insert(RegisteredDevice::of(work->found_on).to_string());
     }
   }
   const std::string where = names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));
@@ -288,7 +309,7 @@ void wait_for_room(std::uint8_t device) {
       const std::lock_guard lock(all.mutex);
       if (all.count < inflight_limit.load(std::memory_order_relaxed)) break;
       const Work* counted = all.first;
-      while (!counted->counts()) counted = counted->next;
+      while (!counted->is_counted) counted = counted->next;
       oldest = counted->completion;
     }
     if (!timed && !oldest->done()) {

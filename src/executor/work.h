@@ -18,7 +18,8 @@ namespace lento {
 
 struct Work : CompletionListener {
   explicit Work(std::uint8_t on) : device(on) {}
-  virtual ~Work() = default;
+  /// Takes it off the list of its device, behind all else that goes: what nobody finds there any more uses nothing.
+  virtual ~Work();
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
@@ -26,10 +27,14 @@ struct Work : CompletionListener {
   std::vector<ValueRef> inputs;   // released when the work has ended
   std::vector<ValueRef> outputs;  // futures on `completion`
   CompletionRef completion = Completion::make();
-  // Its place among the work under way on its device; guarded by that list's lock.
+  // Its place among the work under way on its device, and what is asked of work that stands there, which may be going
+  // already; guarded by that list's lock.
   Work* previous = nullptr;
   Work* next = nullptr;
   std::size_t planned = 0;  // bytes that the list counts for it
+  bool is_listed = false;
+  bool is_counted = false;    // for the limit of work under way
+  std::uint8_t found_on = 0;  // runs_on()
 
   /// Whether it counts for the limit of work under way.
   virtual bool counts() const { return true; }
@@ -79,8 +84,10 @@ void start_when_ready(std::unique_ptr<Work> work) noexcept;
 /// block, and with it lets go of the inputs. False when a device has taken it over: then it owns itself.
 bool start_here(Work& work) noexcept;
 
+/// In a handler: what is handled, as the failure of all of the work. Needs no memory where there is none.
+FailureRef failure_of_exception(const Work& work) noexcept;
 /// Sets a failure for all outputs: this one, or that the device can no longer be used.
-void poison(Work& work, ErrorKind kind, const std::string& message);
+void poison(Work& work, FailureRef failure);
 
 /// Blocks until all work launched before has ended.
 void let_work_end(std::uint8_t device);

@@ -91,6 +91,7 @@ TEST_F(ToyBrokenOff, E7_ASubmissionThatCannotEndPoisonsItsRun) {
     const Tensor later = y + 1;
     EXPECT_NO_THROW(step(device()));
     EXPECT_NE(failure_of(y).find("a test forbids a submission to end"), std::string::npos) << failure_of(y);
+    EXPECT_NE(failure_of(y).find("broken_off_test.cpp:"), std::string::npos) << failure_of(y);
     EXPECT_EQ(failure_of(later), failure_of(y));
     EXPECT_EQ(sort(x).to_vector<float>(), (Floats{1, 2, 3}));
   }

@@ -3,6 +3,7 @@
 #include "toy/toy.h"
 
 #include "base/progress.h"
+#include "executor/work.h"
 
 #include <lento/closures.h>
 
@@ -124,6 +125,34 @@ TEST_F(ToyHangs, C3_TheEndOfTheProcessWaitsForAClosureThatDoesSomethingElse) {
         std::exit(8);
       },
       ::testing::ExitedWithCode(8), "^the closure has run$");
+}
+
+/// Work that is slow to let go of what it holds.
+struct SlowToGo final : Work {
+  SlowToGo(Device where, std::latch& may_go) : Work(where.id()), may_go_(may_go) {}
+  ~SlowToGo() override { may_go_.wait(); }
+  SlowToGo(const SlowToGo&) = delete;
+  SlowToGo& operator=(const SlowToGo&) = delete;
+  FenceRef start() noexcept override { return {}; }
+
+ private:
+  std::latch& may_go_;
+};
+
+// Found by review: it was no longer under way while its program, which may be the last one's to hold, was going.
+TEST_F(ToyHangs, E5_WorkIsUnderWayUntilAllOfItIsGone) {
+  std::latch may_go(1);
+  auto work = std::make_unique<SlowToGo>(device(), may_go);
+  const CompletionRef completion = work->completion;
+  start_when_ready(std::move(work));
+  completion->wait();
+  const auto all_has_ended = [] {
+    Patience patience;
+    return let_devices_end(patience);
+  };
+  EXPECT_FALSE(all_has_ended());
+  may_go.count_down();
+  while (!all_has_ended()) std::this_thread::yield();
 }
 
 /// Whether this raises the error of a child.
