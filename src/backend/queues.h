@@ -38,8 +38,10 @@ class DeviceQueues {
   virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
   /// Queues a copy to the host's memory, which is there until the copy has ended.
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
-  /// Memory of the host that this device copies from and to best.
-  virtual BufferRef host_memory(std::size_t bytes) = 0;
+  /// Memory of the host that this device copies from and to best. It counts as memory that work under way on the host's
+  /// device works in: no limit refuses it, since the copy out of a device that is full must not fail for it. Throws
+  /// MemoryError.
+  BufferRef host_memory(std::size_t bytes);
 
   /// Whether fetch() copies from that device, another one of the same backend.
   virtual bool can_fetch(std::uint8_t from_device) const {
@@ -49,6 +51,10 @@ class DeviceQueues {
   /// Queues a copy from the other device's memory to this one's, for Queue::upload of this device. What it reads is
   /// there when it is called, and stays until the copy has ended.
   virtual void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes);
+
+ private:
+  /// For host_memory(), which keeps account of it.
+  virtual BufferRef allocate_on_host(std::size_t bytes) = 0;
 };
 
 }  // namespace lento

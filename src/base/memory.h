@@ -12,8 +12,10 @@ namespace lento {
 /// One device's; any thread.
 struct MemoryAccount {
   std::atomic<std::size_t> live{0};
-  std::atomic<std::size_t> working{0};  // what runs under way work in; no plan knows it and no limit refuses it
-  std::atomic<std::size_t> cached{0};   // freed, and kept by an allocator for reuse
+  // What runs under way work in, and what stands on the host for devices with memory of their own. No plan knows it and
+  // no limit refuses it.
+  std::atomic<std::size_t> working{0};
+  std::atomic<std::size_t> cached{0};  // freed, and kept by an allocator for reuse
   std::atomic<std::size_t> peak{0};
   std::atomic<std::size_t> limit{0};  // 0: none
 

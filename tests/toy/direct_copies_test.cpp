@@ -42,6 +42,60 @@ TEST_F(ToyDirectCopies, M1_CopiesThroughTheHostAreCountedByTheirParts) {
   EXPECT_EQ(Copies(), (Copies{before.to_host + 1, before.from_host + 1, before.direct}));
 }
 
+TEST_F(ToyDirectCopies, D3_M1_DevicesThatCannotCopyThroughTheHost) {
+  toy::set_direct_copies(false);
+  const Tensor x = on(device(0), {1, 2, 3});
+  wait();
+  const Copies before;
+  HeldQueue leaving(device(0), Queue::download), arriving(device(1), Queue::upload);
+  const Tensor next = to_device(x, device(1)) * 10;
+  step(device(1));
+  leaving.let_go_on();
+  arriving.let_go_on();
+  EXPECT_EQ(next.to_vector<float>(), (Floats{10, 20, 30}));
+  EXPECT_EQ(Copies(), (Copies{before.to_host + 2, before.from_host + 1, before.direct})) << "and one for the read";
+}
+
+// Found by review: what failed on the second part of the way was told as a lack of memory.
+TEST_F(ToyDirectCopies, D3_E7_WhatFailsOnTheSecondPartOfTheWayIsToldAsItIs) {
+  toy::set_direct_copies(false);
+  const Tensor x = on(device(0), {1, 2, 3});
+  wait();
+  toy::fail_at(toy::Fault::fence, 1);
+  const Tensor there = to_device(x, device(1));
+  EXPECT_THROW(wait({device(1)}), BackendError);
+  try {
+    (void)there.to_vector<float>();
+    ADD_FAILURE() << "nothing was raised";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::backend) << error.what();
+  }
+  EXPECT_EQ(to_device(x, device(1)).to_vector<float>(), (Floats{1, 2, 3}));
+}
+
+// Found by review: such memory stood in no account.
+TEST_F(ToyDirectCopies, E9_WhatStandsOnTheHostForADeviceIsCountedThere) {
+  const Device host("cpu");
+  constexpr std::size_t kBytes = 4000;
+  wait();
+  const std::size_t before = memory(host).live;
+  {
+    HeldQueue arriving(device(0), Queue::upload);
+    const Tensor x = on(device(0), Floats(kBytes / sizeof(float), 1));
+    EXPECT_EQ(memory(host).live, before + kBytes) << "on its way";
+    arriving.let_go_on();
+    wait();
+    EXPECT_EQ(memory(host).live, before);
+    const Tensor y = x + 1;
+    (void)y.to_vector<float>();
+    EXPECT_EQ(memory(host).live, before + kBytes) << "what was read is kept as long as the tensor";
+    set_memory_limit(static_cast<std::int64_t>(before) + 1, host);
+    EXPECT_EQ((x * 2).to_vector<float>(), Floats(kBytes / sizeof(float), 2)) << "no limit refuses a read";
+    set_memory_limit(0, host);
+  }
+  EXPECT_EQ(memory(host).live, before);
+}
+
 TEST_F(ToyDirectCopies, D1_D3_ACopyIsIssuedAndRunsFollowItsFence) {
   const Tensor x = on(device(0), {1, 2});
   wait();

@@ -69,6 +69,7 @@ class Toy : public ::testing::Test {
     toy::fail_at(toy::Fault::none);
     forget_failures();
     toy::set_support(toy::Support::all);
+    toy::set_direct_copies(true);
     for (const int index : {0, 1}) {
       if (device(index).is_lost()) toy::replace(index);
     }
@@ -91,6 +92,12 @@ class Toy : public ::testing::Test {
     return from_host(values.data(), DType::float32, Shape{static_cast<std::int64_t>(values.size())}, where);
   }
   static Tensor on_toy(const std::vector<float>& values) { return on(device(), values); }
+  /// One of which the host has no copy.
+  static Tensor computed_on_toy(const std::vector<float>& values) {
+    Tensor x = on_toy(values) + 0;
+    step(device(), {.wait = true});
+    return x;
+  }
   static Tensor positions(const std::vector<std::int64_t>& values, Device where) {
     return from_host(values.data(), DType::int64, Shape{static_cast<std::int64_t>(values.size())}, where);
   }

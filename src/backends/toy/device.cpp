@@ -23,6 +23,7 @@ namespace lento::toy {
 namespace {
 
 std::atomic<Support> supported{Support::all};
+std::atomic<bool> copies_directly{true};
 
 bool is_known(Op op, DType, DType) {
   constexpr std::string_view kFew[] = {"add",  "subtract", "multiply", "divide", "negative",
@@ -51,6 +52,7 @@ struct ToyKernel final : KernelBinary {
 }  // namespace
 
 void set_support(Support support) { supported = support; }
+void set_direct_copies(bool directly) { copies_directly = directly; }
 
 void raise_to(StatusWord& word, StatusWord value) { word = std::max(word, value); }
 
@@ -88,6 +90,7 @@ BufferRef ToyDevice::allocate(std::size_t bytes, bool for_compute) {
 }
 
 void ToyDevice::release(void* data, std::size_t size) {
+  const CannotFail cannot_fail;
   memory_account(id_).credit(size);
   if (!is_usable(id_)) return;
   of(Queue::compute).push([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
@@ -208,11 +211,13 @@ FenceRef ToyDevice::make_fence() {
 }
 
 void ToyDevice::record(Queue queue, const FenceRef& fence) noexcept {
+  const CannotFail cannot_fail;
   require_no_submission(queue);
   of(queue).record(std::static_pointer_cast<ToyFence>(fence));
 }
 
 void ToyDevice::wait(Queue queue, const FenceRef& fence) noexcept {
+  const CannotFail cannot_fail;
   require_no_submission(queue);
   of(queue).wait(fence);
 }
@@ -228,6 +233,8 @@ void ToyDevice::download(void* to_host, const void* from, std::size_t bytes) {
   of(Queue::download).push([this, to_host, from, bytes] { std::memcpy(to_host, memory_.own(from), bytes); });
 }
 
+bool ToyDevice::can_fetch(std::uint8_t) const { return copies_directly; }
+
 void ToyDevice::fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes) {
   require_usable(id_);
   require_usable(from_device);
@@ -235,7 +242,7 @@ void ToyDevice::fetch(void* to, std::uint8_t from_device, const void* from, std:
   of(Queue::upload).push([this, to, other, from, bytes] { std::memcpy(own(to), other->own(from), bytes); });
 }
 
-BufferRef ToyDevice::host_memory(std::size_t bytes) {
+BufferRef ToyDevice::allocate_on_host(std::size_t bytes) {
   void* const data = std::malloc(std::max<std::size_t>(bytes, 1));
   if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes of host memory", bytes);
   return Buffer::wrap(data, bytes, id_, [](void* at, std::size_t, void*) { std::free(at); }, nullptr);

@@ -36,8 +36,7 @@ class ToyDevice final : public Driver, public DeviceQueues {
   void wait(Queue queue, const FenceRef& fence) noexcept override;
   void upload(void* to, const void* from_host, std::size_t bytes) override;
   void download(void* to_host, const void* from, std::size_t bytes) override;
-  BufferRef host_memory(std::size_t bytes) override;
-  bool can_fetch(std::uint8_t) const override { return true; }
+  bool can_fetch(std::uint8_t) const override;
   void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes) override;
 
   // --- for what it runs ---
@@ -52,6 +51,7 @@ class ToyDevice final : public Driver, public DeviceQueues {
  private:
   class Status;
 
+  BufferRef allocate_on_host(std::size_t bytes) override;
   WorkQueue& of(Queue queue) { return queues_[static_cast<std::size_t>(queue)]; }
   /// Ends the process when the calling thread is in a submission, where nobody waits.
   void require_no_submission(Queue queue) const;

@@ -15,6 +15,7 @@ std::atomic<std::uint64_t> delay_seed{0};
 std::atomic<std::uint32_t> gate{0};  // odd: held; it changes whenever somebody should look again
 std::atomic<Fault> fault_at{Fault::none};
 std::atomic<int> until_fault{0};
+constinit thread_local int cannot_fail = 0;  // how many CannotFail there are
 
 /// Numbers that look random (splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
@@ -36,6 +37,12 @@ void fail_at(Fault fault, int after) {
   until_fault = after;
   fault_at = fault;
 }
+
+CannotFail::CannotFail() { ++cannot_fail; }
+CannotFail::~CannotFail() { --cannot_fail; }
+bool cannot_fail_here() { return cannot_fail != 0; }
+
+bool failure_is_ahead() { return fault_at != Fault::none && until_fault >= 0; }
 
 bool fails_here(Fault fault) { return fault_at == fault && until_fault.fetch_sub(1) == 0; }
 

@@ -19,6 +19,15 @@ class WorkQueue;
 bool fails_here(Fault fault);
 void lose_and_wake(std::uint8_t device);
 
+/// While it lives, its thread is where nothing can fail.
+class CannotFail {
+ public:
+  CannotFail();
+  ~CannotFail();
+  CannotFail(const CannotFail&) = delete;
+  CannotFail& operator=(const CannotFail&) = delete;
+};
+
 class ToyFence final : public Fence {
  public:
   bool done() const noexcept override;

@@ -16,6 +16,9 @@ enum class Support : std::uint8_t {
 };
 void set_support(Support support);
 
+/// Whether the devices copy from one another without the host, as they do unless a test says otherwise.
+void set_direct_copies(bool directly);
+
 /// Called in the middle of the first use of a device.
 void at_first_use(void (*function)());
 
@@ -31,6 +34,11 @@ void hold(bool held);
 enum class Fault : std::uint8_t { none, allocate, compile, fence, launch, submission, loss };
 /// The `after`-th event of this kind from now on (0 is the next one) fails, once.
 void fail_at(Fault fault, int after = 0);
+/// Whether that event has not come yet.
+bool failure_is_ahead();
+/// Whether the calling thread is in a function of a device that cannot fail. Hardware needs no memory of the host
+/// there.
+bool cannot_fail_here();
 
 /// Stops toy:0 or toy:1 in the middle of whatever it does.
 void lose(int device);
