@@ -25,6 +25,9 @@ const CounterId kMoves = counter_id("transfer.d2d");
 const TimingId kUploadTime = timing_id("transfer.h2d");
 const TimingId kDownloadTime = timing_id("transfer.d2h");
 
+/// What the host gives a device and is as small as a few numbers stays on the host too: who asks for it needs no copy.
+constexpr std::size_t kKeptOnHost = 256;
+
 /// Copies that take longer than waking a worker are left to one.
 constexpr std::size_t kInlineBytes = std::size_t{1} << 18;
 
@@ -202,7 +205,16 @@ ValueRef upload(const void* data, std::size_t bytes, const ValueInfo& info) {
   }
   BufferRef host = queues->host_memory(bytes);
   if (bytes != 0) std::memcpy(host->data(), data, bytes);
-  return transfer(Value::ready(std::move(host), info), nullptr, bytes, info);
+  ValueRef there = transfer(Value::ready(host, info), nullptr, bytes, info);
+  if (bytes <= kKeptOnHost) there->on_host = std::move(host);  // nobody else has the value yet
+  return there;
+}
+
+const void* known_on_host(const Value& value) {
+  if (value.settled() && value.failure) return nullptr;
+  if (backend_of(value.info.device).in_host_memory()) return value.settled() ? value.buffer->data() : nullptr;
+  const std::lock_guard lock(ProcessLifetime<Views>::get().mutex);
+  return value.on_host ? value.on_host->data() : nullptr;
 }
 
 const void* host_view(Value& value) {

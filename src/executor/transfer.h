@@ -18,4 +18,8 @@ ValueRef upload(const void* data, std::size_t bytes, const ValueInfo& info);
 /// copy, which is made once.
 const void* host_view(Value& value);
 
+/// The same if that takes no wait and no copy, else null. For checks of values that are known when a function is
+/// called.
+const void* known_on_host(const Value& value);
+
 }  // namespace lento

@@ -2,6 +2,7 @@
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "base/nonnegative_index.h"
+#include "executor/transfer.h"
 #include "ops/composite_helpers.h"
 #include "ops/distributions.calls.gen.h"
 #include "tensor/state.h"
@@ -121,8 +122,8 @@ Tensor widths_of(const Tensor& edges) {
   return subtract(sliced(edges, 0, 1, count), sliced(edges, 0, 0, count));
 }
 
-/// Throws ValueError unless the quantiles are in range. Of a tensor only a value that is there already is looked at:
-/// nothing is computed for it, and a value to come is refused when it comes.
+/// Throws ValueError unless the quantiles are in range. Of a tensor only a value that the host has already is looked
+/// at: nothing is computed or copied for it, and a value to come is refused when it comes.
 void check_quantiles(const Operand& q, double most) {
   const auto check = [&](double value) {
     if (value >= 0 && value <= most) return;
@@ -134,10 +135,9 @@ void check_quantiles(const Operand& q, double most) {
   }
   if (is_complex(q.tensor().dtype())) fail<DTypeError>("quantiles are real numbers, got {}", type_of(q.tensor()));
   const TensorState& state = state_of(q.tensor());
-  if (state.pending() || !in_host_memory(q.tensor().device())) return;
-  const Value& value = *state.value;
-  if (!value.settled() || value.failure || !value.buffer) return;
-  const auto* data = static_cast<const std::byte*>(value.buffer->data());
+  if (state.pending()) return;
+  const auto* data = static_cast<const std::byte*>(known_on_host(*state.value));
+  if (data == nullptr) return;
   dispatch(state.dtype, [&]<class T>() {
     for (std::int64_t i = 0; i < q.tensor().size(); ++i) {
       T element;

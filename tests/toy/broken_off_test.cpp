@@ -58,8 +58,7 @@ TEST_F(ToyBrokenOff, D3_E7_ACopyWhoseEndCannotBeToldIsNotBegun) {
 }
 
 TEST_F(ToyBrokenOff, E7_AReadThatFailsLeavesTheValueAsItWas) {
-  const Tensor x = on_toy({1, 2});
-  wait();
+  const Tensor x = computed_on_toy({1, 2});
   toy::fail_at(toy::Fault::fence);
   EXPECT_NE(failure_of(x).find("a test forbids a fence"), std::string::npos);
   EXPECT_EQ(x.to_vector<float>(), (Floats{1, 2}));

@@ -98,8 +98,7 @@ TEST_F(ToyHangs, C3_TheEndOfTheProcessDoesNotWaitForAClosureThatReadsFromIt) {
 TEST_F(ToyHangs, C3_TheEndOfTheProcessDoesNotWaitForAClosureThatCopiesFromIt) {
   EXPECT_EXIT(
       {
-        const Tensor x = on_toy({1, 2});
-        wait();
+        const Tensor x = computed_on_toy({1, 2});
         toy::hold(true);
         add_step_closure([](const Arguments& args) { (void)args[0].to_vector<float>(); }, {x}, true, device());
         run_step_closures(device());

@@ -155,8 +155,7 @@ TEST_F(ToyQueues, D3_TheSourceOfACopyMayBeDropped) {
 }
 
 TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
-  const Tensor x = on_toy({1, 2});
-  wait();
+  const Tensor x = computed_on_toy({1, 2});
   HeldQueue computing(device(), Queue::compute);
   const Tensor later = x * 2;
   step(device());
@@ -170,6 +169,16 @@ TEST_F(ToyQueues, D3_AReadWaitsForItsValueAlone) {
   EXPECT_EQ(std::ranges::count(live, "running", &LiveTensor::state), 3);
   computing.let_go_on();
   for (const Tensor& tensor : {later, here, there}) EXPECT_EQ(tensor.to_vector<float>(), (Floats{2, 4}));
+}
+
+TEST_F(ToyQueues, D3_M1_AFewNumbersThatTheHostGaveAreReadWithoutACopy) {
+  const Tensor few = on_toy({1, 2}), many = on_toy(Floats(1000, 1));
+  wait();
+  const std::uint64_t copies = metrics::counter("transfer.d2h");
+  EXPECT_EQ(few.to_vector<float>(), (Floats{1, 2}));
+  EXPECT_EQ(metrics::counter("transfer.d2h"), copies);
+  EXPECT_EQ(many.to_vector<float>(), Floats(1000, 1));
+  EXPECT_EQ(metrics::counter("transfer.d2h"), copies + 1);
 }
 
 // Found by random programs: the copy's own work, or the function that told of its end, held the memory a little longer.
