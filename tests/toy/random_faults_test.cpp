@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -120,6 +121,24 @@ class ToyFaults : public Toy, public ::testing::WithParamInterface<int> {
     return wanted == nullptr ? 2000 : std::atoi(wanted);
   }
 
+  /// About as many of its kind as there are in a program.
+  static unsigned events_of(toy::Fault fault) {
+    switch (fault) {
+      case toy::Fault::allocate:
+        return 12;
+      case toy::Fault::compile:
+        return 2;
+      case toy::Fault::fence:
+        return 10;
+      case toy::Fault::launch:
+        return 3;
+      case toy::Fault::submission:
+        return 6;
+      default:
+        return 60;  // of a queue
+    }
+  }
+
   static std::size_t bytes_on_toys() { return memory(device(0)).live + memory(device(1)).live; }
 
   /// Runs programs with a fault at a random moment of each; `check` sees every error.
@@ -132,10 +151,15 @@ class ToyFaults : public Toy, public ::testing::WithParamInterface<int> {
       const std::size_t before = bytes_on_toys();
       {
         RandomProgram program(draw(), check);
-        toy::fail_at(fault_of(seed), static_cast<int>(draw() % 60));
+        cache::clear();  // or nearly all programs would find what they need
+        const toy::Fault fault = fault_of(seed);
+        toy::fail_at(fault, static_cast<int>(draw() % events_of(fault)));
         program.run(20);
         program.read_all();
       }
+      Tried& tried = tried_[fault_of(seed)];
+      ++tried.programs;
+      if (!toy::failure_is_ahead()) ++tried.faults;
       toy::fail_at(toy::Fault::none);
       for (const int index : {0, 1}) forget_closures(device(index));
       forget_failures();
@@ -145,7 +169,19 @@ class ToyFaults : public Toy, public ::testing::WithParamInterface<int> {
       }
       if (HasFailure()) return;
     }
+    for (const auto& [fault, tried] : tried_) {
+      // Where few programs are asked for, a kind of fault may come in none of them.
+      if (tried.programs >= 20) {
+        EXPECT_GT(tried.faults, tried.programs / 4) << "fault " << static_cast<int>(fault) << " of " << tried.programs;
+      }
+    }
   }
+
+  struct Tried {
+    int programs = 0;
+    int faults = 0;  // that came before their program had ended
+  };
+  std::map<toy::Fault, Tried> tried_;
 
   /// Those of steps that were refused stay queued.
   static void forget_closures(Device where) {
