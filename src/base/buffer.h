@@ -11,7 +11,7 @@ namespace lento {
 
 class Buffer {
  public:
-  /// Called once when the last holder lets go.
+  /// Called once when the last holder lets go, or when wrap() throws because there is no memory for the Buffer.
   using Deleter = void (*)(void* data, std::size_t size, void* owner);
 
   static Ref<Buffer> wrap(void* data, std::size_t size, std::uint8_t device, Deleter deleter, void* owner);

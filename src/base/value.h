@@ -108,7 +108,7 @@ struct Value {
   CompletionRef producer;                   // set at creation; null when the value was there from the start
   BufferRef buffer;    // written before the producer is issued, then constant; null: it has failed, or will have
   FailureRef failure;  // written before the producer is done, then constant
-  BufferRef on_host;   // of a device whose memory the host cannot read: a copy, once somebody has read it
+  BufferRef on_host;   // of a device whose memory the host cannot read: a copy, once it has one
 
   static Ref<Value> ready(BufferRef buffer, const ValueInfo& info = {});
   static Ref<Value> failed(FailureRef failure, const ValueInfo& info = {});
