@@ -156,10 +156,18 @@ void PlanCache::compile(const CompilationPtr& work) {
 }
 
 void PlanCache::insert(PlanPtr plan) {
-  bytes_ += plan->bytes;
-  order_.push_front(std::move(plan));
-  by_hash_.emplace(order_.front()->hash, order_.begin());
-  by_pattern_.emplace(order_.front()->pattern, order_.begin());
+  Order added;
+  ByHash::iterator hashed = by_hash_.end();
+  try {
+    added.push_front(std::move(plan));
+    hashed = by_hash_.emplace(added.front()->hash, added.begin());
+    by_pattern_.emplace(added.front()->pattern, added.begin());
+  } catch (const std::bad_alloc&) {
+    if (hashed != by_hash_.end()) by_hash_.erase(hashed);
+    return;
+  }
+  order_.splice(order_.begin(), added);
+  bytes_ += order_.front()->bytes;
   evict_over_limit();
 }
 

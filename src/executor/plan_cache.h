@@ -60,6 +60,7 @@ class PlanCache {
   /// Whether a cached plan differs from this one by extents alone.
   bool knows_pattern(const Plan& plan) const;
   CompilationPtr find_compilation(const Graph& graph, std::uint8_t device, const CompileOptions* under) const;
+  /// What there is no memory to find again is not kept: it serves whoever has asked for it.
   void insert(PlanPtr plan);
   void evict_over_limit();
   void forget(Order::iterator entry);

@@ -2,12 +2,18 @@
 // of the calling thread is made to fail, one after the other.
 #include <lento/lento.h>
 
+#include "backend/backend.h"
 #include "backends/testing/testing.h"
 #include "failing_allocations.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
+#include <memory>
 #include <new>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lento {
@@ -42,6 +48,42 @@ int try_every_allocation(bool forget_plans, const Call& call) {
     EXPECT_EQ(other.to_vector<float>().size(), 12U) << "allocation " << k;
     if (!failed) return failures;
     ++failures;
+  }
+}
+
+/// A device with a worker that finds no memory right behind a compile.
+class ShortOfMemory final : public Backend {
+ public:
+  static inline std::atomic<int> allocations_behind_a_compile{-1};
+
+  std::string_view name() const override { return "short_of_memory"; }
+  int device_count() const override { return 1; }
+  BufferRef allocate(std::size_t bytes, std::uint8_t device) override { return allocate_host(bytes, device); }
+  void copy_from_host(Buffer& destination, const void* source, std::size_t bytes) override {
+    std::memcpy(destination.data(), source, bytes);
+  }
+  const void* host_pointer(const Buffer& buffer) override { return buffer.data(); }
+  bool in_host_memory() const override { return true; }
+  std::unique_ptr<Program> own_program(Graph graph, std::uint8_t device) override {
+    std::unique_ptr<Program> program = backend_of(Device("reference").id()).own_program(std::move(graph), device);
+    test::allocations_left = allocations_behind_a_compile;
+    return program;
+  }
+};
+
+// Found by review: the worker that compiled ended the process.
+TEST(OutOfMemory, E6_APlanThatCannotBeKeptIsUsedAllTheSame) {
+  register_backend(std::make_unique<ShortOfMemory>());
+  const std::vector<float> values{1, 2, 3};
+  const Tensor x = from_host(values.data(), DType::float32, Shape{3}, Device("short_of_memory"));
+  // An entry of the list of plans, and one of each table in which they are found.
+  for (const int allocations : {0, 1, 2, -1}) {
+    cache::clear();
+    ShortOfMemory::allocations_behind_a_compile = allocations;
+    const std::uint64_t misses = metrics::counter("plan.miss");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ((x * 2 + 1).to_vector<float>(), (std::vector<float>{3, 5, 7}));
+    EXPECT_EQ(metrics::counter("plan.miss") - misses, allocations < 0 ? 1U : 2U) << allocations;
+    EXPECT_EQ(cache::info().entries, allocations < 0 ? 1U : 0U) << allocations;
   }
 }
 
