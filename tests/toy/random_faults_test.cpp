@@ -146,6 +146,7 @@ class ToyFaults : public Toy, public ::testing::WithParamInterface<int> {
     for (int seed = GetParam(); seed < program_count(); seed += kParts) {
       SCOPED_TRACE(seed);
       toy::set_support(seed % 3 == 0 ? toy::Support::few : toy::Support::all);
+      toy::set_direct_copies(seed % 7 != 0);
       toy::set_delays(seed % 8 == 0 ? static_cast<std::uint64_t>(seed) + 1 : 0);
       std::mt19937_64 draw(static_cast<std::uint64_t>(seed));
       const std::size_t before = bytes_on_toys();
