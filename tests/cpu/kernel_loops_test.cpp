@@ -147,6 +147,15 @@ TEST(Codegen, DamagedObjectsAreRefused) {
   EXPECT_THROW(cpu::load_object(call.kernel, {}), BackendError);
 }
 
+TEST(Codegen, ObjectsThatAreCutOffAreRefused) {
+  Random random(8);
+  const KernelCall call = every_cast(random, DType::float32, 10);
+  const std::vector<std::byte> object = cpu::compile_object(call.kernel, cpu::Tier::zero);
+  for (std::size_t bytes = 0; bytes < object.size(); ++bytes) {
+    EXPECT_THROW(cpu::load_object(call.kernel, std::span(object).first(bytes)), BackendError) << bytes;
+  }
+}
+
 TEST(Codegen, RefusesWhatHasNoIdentity) {
   EXPECT_FALSE(cpu::supports(op::reduce_prod, DType::complex64));
   EXPECT_FALSE(cpu::supports(op::arg_max, DType::complex64));

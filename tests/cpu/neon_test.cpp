@@ -43,6 +43,12 @@ void check(const Kernel& kernel) {
   }
 }
 
+TEST_F(Neon, ObjectsForAnotherProcessorAreRefused) {
+  Random random(1);
+  const Kernel kernel = random_kernel(random, {.dtypes = {DType::float32}}).kernel;
+  EXPECT_THROW(cpu::load_object(kernel, cpu::compile_object(kernel, cpu::Tier::zero, cpu::Isa::neon)), BackendError);
+}
+
 TEST_F(Neon, ObjectsAreMadeOfRandomKernels) {
   for (int n = 0; n < kDTypeCount; ++n) {
     const DType dtype = static_cast<DType>(n);
