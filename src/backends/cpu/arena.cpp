@@ -83,6 +83,7 @@ std::size_t Arena::class_of(std::size_t bytes) {
 std::size_t Arena::size_of_class(std::size_t index) {
   if (index < 4) return (index + 1) * kAlignment;
   const std::size_t exponent = index / 4 + 1;
+  // NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift): an index is less than kClasses
   return ((std::size_t{4} + index % 4 + 1) << (exponent - 2)) * kAlignment;
 }
 
