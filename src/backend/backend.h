@@ -33,8 +33,8 @@ class IssuedRun {
   /// Where all of it has ended.
   virtual const FenceRef& fence() const = 0;
   /// Once the fence is reached and all inputs are settled: sets the failures of outputs that have one. The arguments
-  /// are those that it was issued with. Throws what kept the run from being queued to its end, which poisons every
-  /// output.
+  /// are those that it was issued with, without `donated`. Throws what kept the run from being queued to its end, which
+  /// poisons every output.
   virtual void settle(const RunArguments& arguments) = 0;
 };
 
