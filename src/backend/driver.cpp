@@ -18,7 +18,7 @@ void Driver::launch_chain(std::span<const KernelLaunch>, std::span<const TileOpe
   fail<BackendError>("this device has no chains of kernels");
 }
 
-LateFailure PreparedCall::explain(std::size_t, StatusWord word) const {
+BadValue PreparedCall::explain(std::size_t, StatusWord word) const {
   return {ErrorKind::backend, fmt::format("the device failed with status {}", word)};
 }
 

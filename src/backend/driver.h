@@ -2,21 +2,19 @@
 // ways to run them. Everything else about a program is the same for all devices (src/compiler, src/runtime).
 #pragma once
 
-#include <lento/error.h>
-
 #include "backend/node_call.h"
 #include "backend/status_words.h"
 #include "base/buffer.h"
 #include "compiler/compile_options.h"
 #include "compiler/schedule.h"
 #include "compiler/target.h"
+#include "ir/bad_values.h"
 #include "ir/graph.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace lento {
@@ -44,12 +42,6 @@ struct CallArguments {
   StatusWord* status = nullptr;
 };
 
-/// What went wrong, without the op's name.
-struct LateFailure {
-  ErrorKind kind;
-  std::string message;
-};
-
 /// A call that a device has something of its own for: planned when a program is made, run any number of times. It lives
 /// until all that it queued has ended.
 class PreparedCall {
@@ -61,8 +53,8 @@ class PreparedCall {
   virtual void run(const CallArguments& arguments) const = 0;
   /// How many it writes besides those for indices.
   virtual std::size_t status_words() const { return 0; }
-  /// What the `which`-th of them says. `word` is not zero.
-  virtual LateFailure explain(std::size_t which, StatusWord word) const;
+  /// What the `which`-th of them says. `word` is not zero. For values that are bad, ir/bad_values.h knows.
+  virtual BadValue explain(std::size_t which, StatusWord word) const;
   /// Whether the calling thread waits for the device. Such programs run on a worker.
   virtual bool waits() const { return false; }
   /// A guess at its time.

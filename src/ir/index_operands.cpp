@@ -36,14 +36,14 @@ std::vector<IndexOperand> index_operands(const Graph& graph, const Record& recor
 namespace {
 
 template <class Index>
-BadIndex out_of_range(Index index, std::int64_t axis, std::int64_t extent) {
+BadValue out_of_range(Index index, std::int64_t axis, std::int64_t extent) {
   return {ErrorKind::index,
           fmt::format("index {} is out of range for axis {} of length {}", index_as_given(index), axis, extent)};
 }
 
 }  // namespace
 
-BadIndex bad_index(DType dtype, std::uint64_t bits, std::int64_t axis, std::int64_t extent) {
+BadValue bad_index(DType dtype, std::uint64_t bits, std::int64_t axis, std::int64_t extent) {
   if (dtype == DType::uint64) return out_of_range(bits, axis, extent);
   const auto index = static_cast<std::int64_t>(bits);
   if (const std::string_view reason = refusal(index); !reason.empty()) return {ErrorKind::value, std::string(reason)};

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <lento/dtype.h>
-#include <lento/error.h>
 
+#include "ir/bad_values.h"
 #include "ir/graph.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace lento {
@@ -24,12 +23,7 @@ struct IndexOperand {
 /// Those of a node, in the order in which their indices are checked: of gathers and scatters; other ops have none.
 std::vector<IndexOperand> index_operands(const Graph& graph, const Record& record);
 
-/// Why an index is refused, without the name of the op.
-struct BadIndex {
-  ErrorKind kind;
-  std::string message;
-};
-/// The index is of this dtype, extended to 64 bits.
-BadIndex bad_index(DType dtype, std::uint64_t bits, std::int64_t axis, std::int64_t extent);
+/// Why an index is refused, which is of this dtype, extended to 64 bits.
+BadValue bad_index(DType dtype, std::uint64_t bits, std::int64_t axis, std::int64_t extent);
 
 }  // namespace lento

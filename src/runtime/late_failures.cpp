@@ -30,15 +30,14 @@ void LateFailures::read(const Graph& graph, std::span<const StatusWord> words, s
     if (words[i] == 0) continue;
     const Writer& writer = writers_[i];
     const Record& node = graph.nodes[writer.node];
-    const auto explain = [&]() -> LateFailure {
+    const auto explain = [&]() -> BadValue {
       if (writer.call != nullptr) return writer.call->explain(writer.which, words[i]);
       const IndexOperand indices = index_operands(graph, node)[writer.which];
       const DType dtype = graph.meta_of(graph.operands(node)[indices.operand]).dtype;
-      BadIndex bad = bad_index(dtype, words[i], indices.axis, indices.extent);
-      return {bad.kind, std::move(bad.message)};
+      return bad_index(dtype, words[i], indices.axis, indices.extent);
     };
     const NodeContext context(node.op);
-    LateFailure told = explain();
+    BadValue told = explain();
     failures.emplace_back(writer.node, Failure::make(told.kind, complete_message(std::move(told.message)),
                                                      sources[graph.origin(writer.node)]));
   }

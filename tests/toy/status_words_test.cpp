@@ -1,14 +1,18 @@
 // What a device finds wrong is a word, and the error is the one that the CPU device raises.
 #include "toy/toy.h"
 
+#include <lento/ops/prim/as_strided.gen.h>
 #include <lento/ops/prim/flat_nonzero.gen.h>
 #include <lento/ops/prim/gather_nd.gen.h>
+#include <lento/ops/prim/strided_slice.gen.h>
 #include <lento/ops/prim/take_along_axis.gen.h>
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lento::test {
 namespace {
@@ -39,6 +43,9 @@ class ToyStatusWords : public Toy {
   static Tensor numbers(Device where, const std::vector<T>& values) {
     return from_host(values.data(), dtype_of<T>(), Shape{static_cast<std::int64_t>(values.size())}, where);
   }
+  /// As many of 2 by 2 as there are.
+  static Tensor matrices(Device where, const Floats& values) { return on(where, values).reshape({-1, 2, 2}); }
+  static constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   static Tensor table(Device where) { return on(where, Floats(128, 1)).reshape({4, 32}); }
 };
 
@@ -67,7 +74,16 @@ TEST_F(ToyStatusWords, D4_E7_AFailureOnADeviceIsToldAsOnTheCpu) {
       {"a value that is refused",
        [](Device d) { return quantile(on(d, {1, 2, 3}), on(d, {0.75F}) * 2, std::nullopt); }},
       {"a count", [](Device d) { return prim::flat_nonzero(on(d, {1, 0, 2}), 3); }},
-      {"no code", [](Device d) { return linalg::cholesky(on(d, {1, 2, 2, 1}).reshape({2, 2})); }},
+      {"not positive definite", [](Device d) { return linalg::cholesky(matrices(d, {1, 2, 2, 1})); }},
+      {"singular", [](Device d) { return linalg::solve(matrices(d, {1, 2, 2, 4}), matrices(d, {1, 0, 0, 1})); }},
+      {"singular, in a batch", [](Device d) { return linalg::inv(matrices(d, {1, 0, 0, 1, 1, 2, 2, 4, 0, 0, 0, 0})); }},
+      {"nan among values", [](Device d) { return linalg::svdvals(matrices(d, {1, kNan, 0, 1})); }},
+      {"nan before what is not positive definite",
+       [](Device d) { return linalg::cholesky(matrices(d, {1, 0, 0, 1, kNan, 0, 0, 1, 1, 2, 2, 1})); }},
+      {"nan in a symmetric matrix", [](Device d) { return linalg::eigvalsh(matrices(d, {1, 0, kNan, 1})); }},
+      {"nan in a matrix", [](Device d) { return linalg::eigvals(matrices(d, {1, 0, kNan, 1})); }},
+      {"a slice", [](Device d) { return prim::strided_slice(sort(on(d, {1, 2, 3})), {2}, {0}, {2}, {1}); }},
+      {"memory seen by strides", [](Device d) { return prim::as_strided(sort(on(d, {1, 2, 3})), 2, {2}, {1}); }},
   };
   for (const Case& it : cases) {
     const Told expected = failure_of(it.compute(Device("cpu")));
@@ -89,6 +105,25 @@ TEST_F(ToyStatusWords, D4_D7_OfSeveralBadIndicesTheSameOneIsToldHoweverTheyAreRe
       EXPECT_EQ(told.message, "take: index 9 is out of range for axis 0 of length 4") << fuse;
     }
   }
+}
+
+TEST_F(ToyStatusWords, D6_LinearAlgebraNeedsNoFallback) {
+  const auto compute = [](Device d) {
+    const Tensor x = matrices(d, {2, 1, 1, 2, 4, 1, 1, 3});
+    return std::vector<Tensor>{linalg::cholesky(x), linalg::inv(x),      linalg::svdvals(x),      linalg::qr(x).R,
+                               linalg::det(x),      linalg::eigvalsh(x), real(linalg::eigvals(x))};
+  };
+  const auto fallbacks = [] {
+    std::uint64_t total = 0;
+    for (const auto& [name, count] : metrics::counters()) total += name.starts_with("fallback.") ? count : 0;
+    return total;
+  };
+  const std::uint64_t before = fallbacks();
+  const std::vector<Tensor> here = compute(device()), expected = compute(Device("cpu"));
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    EXPECT_EQ(here[i].to_vector<float>(), expected[i].to_vector<float>()) << i;
+  }
+  EXPECT_EQ(fallbacks(), before);
 }
 
 TEST_F(ToyStatusWords, D4_TheWordsOfARunAreItsOwn) {

@@ -1,5 +1,6 @@
 #include "backends/reference/dispatch.h"
 
+#include "backends/reference/bad_values.h"
 #include "base/fail.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
@@ -22,7 +23,7 @@ std::vector<Scalar> numbers_of(std::span<const Argument> arguments) {
   return numbers;
 }
 
-void run_node(const NodeCall& call) {
+void run_node(const NodeCall& call, StatusWord* words) {
   std::vector<Argument> arguments;
   arguments.reserve(call.operands.size());
   for (const NodeCall::Tensor& operand : call.operands) {
@@ -38,6 +39,7 @@ void run_node(const NodeCall& call) {
   if (info(call.op).updates_first_operand && call.results[0].data != call.operands[0].data) {
     std::memcpy(call.results[0].data, call.operands[0].data, byte_size(call.results[0].dtype, *call.results[0].shape));
   }
+  const TellInWords scope(words);
   run(call.op, results, arguments, call.attrs);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/node_call.h"
+#include "backend/status_words.h"
 #include "backends/reference/array.h"
 #include "backends/reference/elementwise.h"
 #include "ir/attrs.h"
@@ -37,8 +38,9 @@ std::vector<Scalar> numbers_of(std::span<const Argument> arguments);
 /// that the catalogue does not have.
 void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);
 
-/// The same for what a node reads and writes.
-void run_node(const NodeCall& call);
+/// The same for what a node reads and writes. With status words, those of the node on a device, it tells there that the
+/// data does not fit, and throws nothing for it.
+void run_node(const NodeCall& call, StatusWord* words = nullptr);
 
 /// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that dtype.
 ElementwiseLoop find_elementwise(Op op, DType compute);

@@ -1,16 +1,17 @@
 // Integer tensors as positions.
 #include "backends/reference/indices.h"
 
+#include "backends/reference/bad_values.h"
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "ir/index_operands.h"
 
 #include <concepts>
 #include <utility>
 
 namespace lento::reference {
 
-std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t axis, std::int64_t extent) {
+std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t axis, std::int64_t extent,
+                                           std::size_t which) {
   std::vector<std::int64_t> positions;
   dispatch(indices.dtype(), [&]<class T>() {
     if constexpr (std::integral<T> && !std::same_as<T, bool>) {
@@ -18,11 +19,8 @@ std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t ax
         const T index = indices.as<T>()[i];
         // An unsigned index beyond the signed range is out of range in any case; it must not turn negative.
         const bool in_range = std::cmp_greater_equal(index, -extent) && std::cmp_less(index, extent);
-        if (!in_range) {
-          const BadIndex bad = bad_index(indices.dtype(), static_cast<std::uint64_t>(index), axis, extent);
-          Error::raise(bad.kind, complete_message(bad.message));
-        }
-        const auto position = static_cast<std::int64_t>(index);
+        if (!in_range) tell_bad_index(which, indices.dtype(), static_cast<std::uint64_t>(index), axis, extent);
+        const auto position = in_range ? static_cast<std::int64_t>(index) : 0;
         positions.push_back(position < 0 ? position + extent : position);
       }
     } else {
@@ -50,7 +48,7 @@ std::vector<std::int64_t> offsets_of_rows(const Array& x, std::span<const Array>
   const Ints strides = row_major_strides(x.shape());
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     const auto along = static_cast<std::int64_t>(axis);
-    const std::vector<std::int64_t> positions = resolved_indices(indices[axis], along, x.extent(along));
+    const std::vector<std::int64_t> positions = resolved_indices(indices[axis], along, x.extent(along), axis);
     const Ints reading = broadcast_strides(indices[axis].shape(), common);
     for_each_offset(common, reading, [&](std::int64_t i, std::int64_t at) {
       offsets[static_cast<std::size_t>(i)] += positions[static_cast<std::size_t>(at)] * strides[axis];

@@ -4,15 +4,17 @@
 
 #include "backends/reference/array.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace lento::reference {
 
-/// The indices in row-major order as positions along an axis of this length. Negative ones count from the end. Throws
-/// IndexError naming the index, the axis and its length when one is out of range.
-std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t axis, std::int64_t extent);
+/// The indices in row-major order as positions along an axis of this length. Negative ones count from the end. One that
+/// is out of range is told (bad_values.h); `which` of the op's operands of indices they are decides the word.
+std::vector<std::int64_t> resolved_indices(const Array& indices, std::int64_t axis, std::int64_t extent,
+                                           std::size_t which = 0);
 
 /// The offset in `x` of the element that each index of take_along_axis or scatter_axis selects.
 std::vector<std::int64_t> offsets_along_axis(const Array& x, const Array& indices, std::int64_t axis);

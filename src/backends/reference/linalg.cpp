@@ -1,17 +1,18 @@
 // Factorisations and solvers through LAPACK, matrix by matrix over the batch. Every matrix is row-major: LAPACKE
 // transposes on the way in and out, or ColumnMajor does.
 #include "backends/reference/array.h"
+#include "backends/reference/bad_values.h"
 #include "backends/reference/lapack_by_type.h"
 #include "backends/reference/sum_of_products.h"
-#include "base/fail.h"
 #include "ir/attrs_linalg.gen.h"
+#include "ir/bad_values.h"
+#include "ir/op_linalg.gen.h"
 #include "reference/kernels_creation.gen.h"
 #include "reference/kernels_linalg.gen.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -53,20 +54,15 @@ void dispatch_lapack(DType dtype, F f) {
   }
 }
 
-/// ", matrix 3 of the batch", or nothing when there is only one.
-std::string which(const Matrices& x, std::int64_t matrix) {
-  return x.count == 1 ? "" : fmt::format(" (matrix {} of the batch)", matrix);
-}
-
-template <class T>
-bool all_finite(const T* elements, std::int64_t count) {
-  return std::all_of(elements, elements + count, [](T element) { return math::is_finite(element); });
+/// Tells which matrix is at fault, and what LAPACK says of it.
+void bad_matrix(Op op, const Array& result, const Array& x, std::int64_t matrix, std::int64_t lapack_number) {
+  tell_bad_value(op, matrix_word(matrix, lapack_number), x, result);
 }
 
 /// LAPACK's iterations may not end on nan and inf.
 template <class T>
-void require_finite(const T* elements, const Matrices& x, std::int64_t matrix) {
-  if (!all_finite(elements, x.size())) fail<LinAlgError>("the matrix contains nan or inf{}", which(x, matrix));
+bool all_finite(const T* elements, std::int64_t count) {
+  return std::all_of(elements, elements + count, [](T element) { return math::is_finite(element); });
 }
 
 /// What the direct methods, which do not iterate, make of a matrix with nan or inf.
@@ -128,12 +124,9 @@ void cholesky_factor(const Array& out, const Array& x) {
     for (std::int64_t matrix = 0; matrix < shape.count && shape.size() > 0; ++matrix) {
       T* factor = out.as<T>() + matrix * shape.size();
       clear_upper(factor, shape.rows);
-      require_finite(factor, shape, matrix);
+      if (!all_finite(factor, shape.size())) return bad_matrix(op::cholesky_factor, out, x, matrix, kNotFinite);
       const lapack_int info = call_lapack(Lapack<T>::potrf, LAPACK_ROW_MAJOR, 'L', shape.n(), factor, shape.n());
-      if (info != 0) {
-        fail<LinAlgError>("the matrix is not positive definite: its leading minor of order {} is not positive{}", info,
-                          which(shape, matrix));
-      }
+      if (info != 0) return bad_matrix(op::cholesky_factor, out, x, matrix, info);
     }
   });
 }
@@ -189,12 +182,12 @@ void svd_factor(const Array& u, const Array& s, const Array& vh, const Array& x,
         if (vh_shape.rows == vh_shape.columns) write_identity(to_vh, vh_shape.rows);
         continue;
       }
-      require_finite(from, shape, matrix);
+      if (!all_finite(from, shape.size())) return bad_matrix(op::svd_factor, u, x, matrix, kNotFinite);
       work.read(from);
       const lapack_int info = call_lapack(
           Lapack<T>::gesdd, LAPACK_COL_MAJOR, attrs.full_matrices ? 'A' : 'S', shape.m(), shape.n(), work.data(),
           work.stride(), s.as<RealOf<T>>() + matrix * rank, left.data(), left.stride(), right.data(), right.stride());
-      if (info != 0) fail<LinAlgError>("the singular values did not converge{}", which(shape, matrix));
+      if (info != 0) return bad_matrix(op::svd_factor, u, x, matrix, info);
       left.write(to_u);
       right.write(to_vh);
     }
@@ -208,10 +201,10 @@ void eigh_factor(const Array& w, const Array& v, const Array& x) {
     for (std::int64_t matrix = 0; matrix < shape.count && shape.size() > 0; ++matrix) {
       T* vectors = v.as<T>() + matrix * shape.size();
       clear_upper(vectors, shape.rows);
-      require_finite(vectors, shape, matrix);
+      if (!all_finite(vectors, shape.size())) return bad_matrix(op::eigh_factor, w, x, matrix, kNotFinite);
       const lapack_int info = call_lapack(Lapack<T>::heevd, LAPACK_ROW_MAJOR, 'V', 'L', shape.n(), vectors, shape.n(),
                                           w.as<RealOf<T>>() + matrix * shape.rows);
-      if (info != 0) fail<LinAlgError>("the eigenvalues did not converge{}", which(shape, matrix));
+      if (info != 0) return bad_matrix(op::eigh_factor, w, x, matrix, info);
     }
   });
 }
@@ -228,7 +221,7 @@ void eig_factor(const Array& w, const Array& v, const Array& x) {
       const T* from = x.as<T>() + matrix * shape.size();
       Result* to_w = w.as<Result>() + matrix * n;
       Result* to_v = v.as<Result>() + matrix * shape.size();
-      require_finite(from, shape, matrix);
+      if (!all_finite(from, shape.size())) return bad_matrix(op::eig_factor, w, x, matrix, kNotFinite);
       std::copy_n(from, shape.size(), work.data());
       lapack_int info = 0;
       if constexpr (std::same_as<T, Result>) {
@@ -250,7 +243,7 @@ void eig_factor(const Array& w, const Array& v, const Array& x) {
           }
         }
       }
-      if (info != 0) fail<LinAlgError>("the eigenvalues did not converge{}", which(shape, matrix));
+      if (info != 0) return bad_matrix(op::eig_factor, w, x, matrix, info);
     }
   });
 }
@@ -290,7 +283,7 @@ void linear_solve(const Array& out, const Array& a, const Array& b) {
       }
       const lapack_int info = call_lapack(Lapack<T>::gesv, LAPACK_ROW_MAJOR, shape.n(), right.n(), work.data(),
                                           shape.n(), pivots.data(), solution, right.n());
-      if (info != 0) fail<LinAlgError>("the matrix is singular{}", which(shape, matrix));
+      if (info != 0) return bad_matrix(op::linear_solve, out, a, matrix, info);
     }
   });
 }

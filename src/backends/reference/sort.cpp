@@ -2,9 +2,11 @@
 // elements always keep the order they come in.
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
+#include "backends/reference/bad_values.h"
 #include "base/dispatch.h"
-#include "base/fail.h"
 #include "ir/attrs_sort.gen.h"
+#include "ir/bad_values.h"
+#include "ir/op_sort.gen.h"
 #include "reference/kernels_creation.gen.h"
 #include "reference/kernels_sort.gen.h"
 
@@ -95,7 +97,7 @@ void flat_nonzero(const Array& out, const Array& x, const FlatNonzeroAttrs& attr
     }
   });
   if (static_cast<std::int64_t>(positions.size()) != attrs.size) {
-    fail<ValueError>("{} elements differ from zero, expected {}", positions.size(), attrs.size);
+    return tell_bad_value(op::flat_nonzero, count_word(static_cast<std::int64_t>(positions.size())), x, out);
   }
   std::copy(positions.begin(), positions.end(), out.as<std::int64_t>());
 }

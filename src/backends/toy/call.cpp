@@ -1,21 +1,13 @@
 #include "backends/toy/call.h"
 
 #include "backend/node_call.h"
-#include "backends/reference/arithmetic.h"
 #include "backends/reference/dispatch.h"
 #include "backends/reference/slices.h"
 #include "backends/toy/device.h"
-#include "base/dispatch.h"
-#include "base/format.h"
 #include "ir/attrs_index_map.gen.h"
-#include "ir/index_operands.h"
-#include "ir/op.h"
+#include "ir/bad_values.h"
 #include "ir/op_index_map.gen.h"
-#include "ir/op_sort.gen.h"
 
-#include <algorithm>
-#include <concepts>
-#include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -30,7 +22,6 @@ struct Described {
   AttrsId attrs{};
   std::vector<Meta> operands;
   std::vector<Meta> results;
-  std::vector<IndexOperand> indices;
 };
 
 /// What one call gets.
@@ -40,35 +31,6 @@ struct Bound {
   std::vector<void*> results;
   StatusWord* status = nullptr;  // null when it has none
 };
-
-/// The indices as the device reads them: those that do not exist are told, and 0 is read in their place.
-std::vector<std::byte> checked_indices(const std::byte* data, const Meta& meta, std::int64_t extent, StatusWord& word) {
-  std::vector<std::byte> checked(byte_size(meta));
-  dispatch(meta.dtype, [&]<class T>() {
-    if constexpr (std::integral<T> && !std::same_as<T, bool>) {
-      for (std::size_t at = 0; at < checked.size(); at += sizeof(T)) {
-        T index;
-        std::memcpy(&index, data + at, sizeof(T));
-        if (std::cmp_less(index, -extent) || std::cmp_greater_equal(index, extent)) {
-          raise_to(word, static_cast<StatusWord>(index));
-          index = 0;
-        }
-        std::memcpy(checked.data() + at, &index, sizeof(T));
-      }
-    }
-  });
-  return checked;
-}
-
-std::int64_t count_nonzero(const std::byte* data, const Meta& meta) {
-  std::int64_t found = 0;
-  dispatch(meta.dtype, [&]<class T>() {
-    const T* const elements = reinterpret_cast<const T*>(data);
-    found = std::count_if(elements, elements + element_count(meta.shape),
-                          [](T element) { return reference::is_nonzero(element); });
-  });
-  return found;
-}
 
 /// On the device's thread.
 void run_on(ToyDevice& device, const Described& node, const Bound& bound) {
@@ -82,20 +44,6 @@ void run_on(ToyDevice& device, const Described& node, const Bound& bound) {
     }
   }
   std::vector<std::vector<std::byte>> own;  // memory of this call alone
-  const auto word = [&](std::size_t which) -> StatusWord& {
-    return *reinterpret_cast<StatusWord*>(device.own(bound.status + which));
-  };
-  for (std::size_t i = 0; i < node.indices.size(); ++i) {
-    const IndexOperand& indices = node.indices[i];
-    NodeCall::Tensor& operand = call.operands[indices.operand];
-    own.push_back(checked_indices(static_cast<const std::byte*>(operand.data), node.operands[indices.operand],
-                                  indices.extent, word(i)));
-    operand.data = own.back().data();
-  }
-  if (node.op == op::flat_nonzero) {
-    const std::int64_t found = count_nonzero(static_cast<const std::byte*>(call.operands[0].data), node.operands[0]);
-    if (found != element_count(node.results[0].shape)) return raise_to(word(0), static_cast<StatusWord>(found) + 1);
-  }
   for (std::size_t r = 0; r < bound.results.size(); ++r) {
     const Meta& meta = node.results[r];
     if (bound.results[r] == nullptr) own.emplace_back(byte_size(meta) + 16);
@@ -103,7 +51,8 @@ void run_on(ToyDevice& device, const Described& node, const Bound& bound) {
     call.results.push_back({data, meta.dtype, &meta.shape, nullptr});
   }
   try {
-    reference::run_node(call);
+    auto* const words = bound.status == nullptr ? nullptr : device.own(bound.status);
+    reference::run_node(call, reinterpret_cast<StatusWord*>(words));
   } catch (const std::exception&) {
     device.fault();
   }
@@ -116,7 +65,6 @@ class ToyCall final : public PreparedCall {
     node_.attrs = record.attrs;
     for (const OperandRef operand : graph.operands(record)) node_.operands.push_back(graph.meta_of(operand));
     node_.results = declared_results(graph, record);
-    node_.indices = index_operands(graph, record);
   }
 
   void run(const CallArguments& arguments) const override {
@@ -131,10 +79,9 @@ class ToyCall final : public PreparedCall {
     device_.compute([this, bound = std::move(bound)] { run_on(device_, node_, bound); });
   }
 
-  std::size_t status_words() const override { return node_.op == op::flat_nonzero ? 1 : 0; }
-  LateFailure explain(std::size_t, StatusWord word) const override {
-    return {ErrorKind::value,
-            fmt::format("{} elements differ from zero, expected {}", word - 1, element_count(node_.results[0].shape))};
+  std::size_t status_words() const override { return has_value_word(node_.op) ? 1 : 0; }
+  BadValue explain(std::size_t, StatusWord word) const override {
+    return bad_value(node_.op, word, node_.operands[0].shape, node_.results[0].shape);
   }
   double nanoseconds() const override { return 1000; }
 
@@ -163,7 +110,6 @@ class ToyCall final : public PreparedCall {
 }  // namespace
 
 std::unique_ptr<const PreparedCall> make_call(const Graph& graph, const Record& record, ToyDevice& device) {
-  if (info(record.op).family == Family::linalg) return nullptr;
   return std::make_unique<ToyCall>(graph, record, device);
 }
 

@@ -10,7 +10,7 @@ void register_toy();
 
 /// What the devices have code for. Programs that were compiled before stay as they are.
 enum class Support : std::uint8_t {
-  all,      // every op, except for those of linear algebra
+  all,      // every op
   kernels,  // whatever can be in a kernel; calls fall back
   few,      // ten elementwise ops
 };

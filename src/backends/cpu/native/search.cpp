@@ -6,6 +6,7 @@
 #include "base/dispatch.h"
 #include "base/fail.h"
 #include "ir/attrs_sort.gen.h"
+#include "ir/bad_values.h"
 #include "ir/op_sort.gen.h"
 
 #include <algorithm>
@@ -105,7 +106,8 @@ class NonzeroCall final : public PreparedCall {
     for (std::int64_t& part : first) total += std::exchange(part, total);
     if (total != expected_) {
       const NodeContext context(op::flat_nonzero);
-      fail<ValueError>("{} elements differ from zero, expected {}", total, expected_);
+      const BadValue bad = bad_value(op::flat_nonzero, count_word(total), {}, Shape{expected_});
+      Error::raise(bad.kind, complete_message(bad.message));
     }
     auto* const out = static_cast<std::int64_t*>(arguments.results[0]);
     parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
