@@ -1,5 +1,6 @@
 #include "base/buffer.h"
 
+#include "base/charge.h"
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -49,15 +50,14 @@ void Buffer::destroy(Buffer* buffer) {
 
 BufferRef allocate_host(std::size_t bytes, std::uint8_t device) {
   MemoryAccount& account = memory_account(device);
-  account.charge(bytes);
+  Charge charge(account, bytes);
   // aligned_alloc wants a multiple of the alignment; an empty tensor still gets an address of its own.
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
   if (data == nullptr) {
-    account.credit(bytes);
-    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account.live.load());
+    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account.live.load() - bytes);
   }
-  account.raise_peak();
+  charge.keep();
   return Buffer::wrap(data, bytes, device, free_host, &account);
 }
 

@@ -1,6 +1,7 @@
 #include "backends/cpu/arena.h"
 
 #include "backends/cpu/libraries/prepared_weights.h"
+#include "base/charge.h"
 #include "base/fail.h"
 #include "base/fork.h"
 
@@ -199,13 +200,12 @@ void Arena::free_buffer(void* data, std::size_t bytes, void* arena) {
 }
 
 BufferRef Arena::allocate(std::size_t bytes) {
-  account_.charge(bytes);
+  Charge charge(account_, bytes);
   void* data = take(bytes);
   if (data == nullptr) {
-    account_.credit(bytes);
-    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account_.live.load());
+    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account_.live.load() - bytes);
   }
-  account_.raise_peak();
+  charge.keep();
   return Buffer::wrap(data, bytes, device_, free_buffer, this);
 }
 
