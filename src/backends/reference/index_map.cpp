@@ -1,16 +1,13 @@
 // Index maps: each element of the result is an element of an operand at a computed position.
 #include "backends/reference/array.h"
 #include "backends/reference/convert.h"
-#include "backends/reference/slices.h"
 #include "base/dispatch.h"
-#include "base/fail.h"
 #include "ir/attrs_index_map.gen.h"
-#include "ir/reach.h"
+#include "ir/slices.h"
 #include "reference/kernels_index_map.gen.h"
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 namespace lento::reference {
 
@@ -35,34 +32,17 @@ struct Slice {
 /// outside. `part` has no empty axis.
 Slice locate(const Shape& whole, const Shape& part, std::span<const Scalar> starts, const Ints& axes,
              const Ints& steps) {
-  if (starts.size() != axes.size())
-    fail<ValueError>("{} axes need {} starts, got {}", axes.size(), axes.size(), starts.size());
+  require_slice_inside(whole, part, starts, axes, steps);
   Slice slice{0, row_major_strides(whole)};
   for (std::size_t j = 0; j < axes.size(); ++j) {
     const auto axis = static_cast<std::size_t>(axes[j]);
-    const std::int64_t extent = whole[axis];
-    const std::int64_t first = starts[j].to<std::int64_t>();
-    const std::int64_t step = part[axis] == 1 ? 0 : steps[j];  // a single element takes no step, however large
-    if (first < 0 || first >= extent) {
-      fail<IndexError>("slice start {} is out of range for axis {} of length {}", first, axis, extent);
-    }
-    const std::int64_t last = first + (part[axis] - 1) * step;
-    if (last < 0 || last >= extent) {
-      fail<IndexError>("a slice of {} elements from {} with step {} leaves axis {} of length {}", part[axis], first,
-                       step, axis, extent);
-    }
-    slice.start += first * slice.strides[axis];
-    slice.strides[axis] *= step;
+    slice.start += starts[j].to<std::int64_t>() * slice.strides[axis];
+    slice.strides[axis] *= part[axis] == 1 ? 0 : steps[j];  // a single element takes no step, however large
   }
   return slice;
 }
 
 }  // namespace
-
-void require_slice_inside(const Shape& whole, const Shape& part, std::span<const Scalar> starts, const Ints& axes,
-                          const Ints& steps) {
-  if (element_count(part) != 0) locate(whole, part, starts, axes, steps);
-}
 
 void reshape(const Array& out, const Array& x, const ReshapeAttrs&) {
   if (x.size() != 0) std::memcpy(out.data(), x.data(), static_cast<std::size_t>(x.size()) * size_of(x.dtype()));
@@ -83,11 +63,7 @@ void as_strided(const Array& out, const Array& x, const Scalar& offset, const As
   if (out.size() == 0) return;
   const std::int64_t length = x.shape().back();
   const auto first = offset.to<std::int64_t>();
-  const std::optional<Reach> reach = reach_of(attrs.sizes, attrs.strides);
-  if (!reach || !reach->fits(first, length)) {
-    fail<IndexError>("sizes {} with strides {} from {} on reach outside of the {} elements along the last axis",
-                     attrs.sizes, attrs.strides, first, length);
-  }
+  require_strides_inside(length, first, attrs.sizes, attrs.strides);
   Ints strides = row_major_strides(x.shape());
   strides.resize(strides.size() - 1);
   for (std::size_t d = 0; d < attrs.sizes.size(); ++d) strides.push_back(attrs.sizes[d] == 1 ? 0 : attrs.strides[d]);

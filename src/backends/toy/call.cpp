@@ -2,11 +2,11 @@
 
 #include "backend/node_call.h"
 #include "backends/reference/dispatch.h"
-#include "backends/reference/slices.h"
 #include "backends/toy/device.h"
 #include "ir/attrs_index_map.gen.h"
 #include "ir/bad_values.h"
 #include "ir/op_index_map.gen.h"
+#include "ir/slices.h"
 
 #include <exception>
 #include <utility>
@@ -96,10 +96,10 @@ class ToyCall final : public PreparedCall {
     const Shape& whole = node_.operands[0].shape;
     if (node_.op == op::strided_slice) {
       const StridedSliceAttrs attrs = decode_strided_slice(node_.attrs);
-      reference::require_slice_inside(whole, node_.results[0].shape, starts, attrs.axes, attrs.steps);
+      require_slice_inside(whole, node_.results[0].shape, starts, attrs.axes, attrs.steps);
     } else {
       const StridedUpdateAttrs attrs = decode_strided_update(node_.attrs);
-      reference::require_slice_inside(whole, node_.operands[1].shape, starts, attrs.axes, attrs.steps);
+      require_slice_inside(whole, node_.operands[1].shape, starts, attrs.axes, attrs.steps);
     }
   }
 
