@@ -4,6 +4,9 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace lento {
 
 BufferRef DeviceQueues::host_memory(std::size_t bytes) {
@@ -18,6 +21,12 @@ BufferRef DeviceQueues::host_memory(std::size_t bytes) {
   void* const data = memory->data();
   const std::uint8_t device = memory->device();
   return Buffer::wrap(data, bytes, device, let_go, memory.release());
+}
+
+BufferRef DeviceQueues::allocate_on_host(std::size_t bytes) {
+  void* const data = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes of host memory", bytes);
+  return Buffer::wrap(data, bytes, kHostDevice, [](void* at, std::size_t, void*) { std::free(at); }, nullptr);
 }
 
 void DeviceQueues::fetch(void*, std::uint8_t, const void*, std::size_t) {

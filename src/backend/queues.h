@@ -53,8 +53,8 @@ class DeviceQueues {
   virtual void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes);
 
  private:
-  /// For host_memory(), which keeps account of it.
-  virtual BufferRef allocate_on_host(std::size_t bytes) = 0;
+  /// For host_memory(), which keeps account of it. Plain memory, unless the device copies better from other.
+  virtual BufferRef allocate_on_host(std::size_t bytes);
 };
 
 }  // namespace lento

@@ -5,6 +5,8 @@
 
 #include <lento/memory.h>
 
+#include "base/cannot_fail.h"
+
 #include <new>
 #include <string>
 
@@ -16,7 +18,7 @@ class ToyOutOfMemory : public Toy {
   void SetUp() override {
     Toy::SetUp();
     // Hardware needs no memory of the host where it cannot fail.
-    none_may_fail = toy::cannot_fail_here;
+    none_may_fail = CannotFail::here;
   }
   void TearDown() override {
     none_may_fail = nullptr;

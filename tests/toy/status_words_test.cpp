@@ -5,6 +5,7 @@
 #include <lento/ops/prim/flat_nonzero.gen.h>
 #include <lento/ops/prim/gather_nd.gen.h>
 #include <lento/ops/prim/strided_slice.gen.h>
+#include <lento/ops/prim/strided_update.gen.h>
 #include <lento/ops/prim/take_along_axis.gen.h>
 
 #include <cstdint>
@@ -83,6 +84,8 @@ TEST_F(ToyStatusWords, D4_E7_AFailureOnADeviceIsToldAsOnTheCpu) {
       {"nan in a symmetric matrix", [](Device d) { return linalg::eigvalsh(matrices(d, {1, 0, kNan, 1})); }},
       {"nan in a matrix", [](Device d) { return linalg::eigvals(matrices(d, {1, 0, kNan, 1})); }},
       {"a slice", [](Device d) { return prim::strided_slice(sort(on(d, {1, 2, 3})), {2}, {0}, {2}, {1}); }},
+      {"an update of a slice",
+       [](Device d) { return prim::strided_update(sort(on(d, {1, 2, 3})), on(d, {7, 8}), {2}, {0}, {1}); }},
       {"memory seen by strides", [](Device d) { return prim::as_strided(sort(on(d, {1, 2, 3})), 2, {2}, {1}); }},
   };
   for (const Case& it : cases) {

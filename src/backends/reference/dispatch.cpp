@@ -35,9 +35,15 @@ void run_node(const NodeCall& call, StatusWord* words) {
   }
   std::vector<Array> results;
   results.reserve(call.results.size());
-  for (const NodeCall::Tensor& result : call.results) results.emplace_back(result.data, result.dtype, *result.shape);
-  if (info(call.op).updates_first_operand && call.results[0].data != call.operands[0].data) {
-    std::memcpy(call.results[0].data, call.operands[0].data, byte_size(call.results[0].dtype, *call.results[0].shape));
+  std::vector<std::vector<std::byte>> forgotten;
+  for (const NodeCall::Tensor& result : call.results) {
+    void* data = result.data;
+    // One byte more, since an empty result has an address too.
+    if (data == nullptr) data = forgotten.emplace_back(byte_size(result.dtype, *result.shape) + 1).data();
+    results.emplace_back(data, result.dtype, *result.shape);
+  }
+  if (info(call.op).updates_first_operand && results[0].data() != call.operands[0].data) {
+    std::memcpy(results[0].data(), call.operands[0].data, byte_size(call.results[0].dtype, *call.results[0].shape));
   }
   const TellInWords scope(words);
   run(call.op, results, arguments, call.attrs);

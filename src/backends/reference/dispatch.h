@@ -38,8 +38,8 @@ std::vector<Scalar> numbers_of(std::span<const Argument> arguments);
 /// that the catalogue does not have.
 void run(Op op, std::span<const Array> outs, std::span<const Argument> arguments, AttrsId attrs);
 
-/// The same for what a node reads and writes. With status words, those of the node on a device, it tells there that the
-/// data does not fit, and throws nothing for it.
+/// The same for what a node reads and writes; a result without memory is forgotten. With status words, those of the
+/// node on a device, it tells there that the data does not fit, and throws nothing for it.
 void run_node(const NodeCall& call, StatusWord* words = nullptr);
 
 /// The inner loop of an elementwise op that computes in `compute`, or null when the op does not take that dtype.

@@ -3,6 +3,7 @@
 
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
+#include "backends/reference/bad_values.h"
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
 #include "ir/op_reduction.gen.h"
@@ -26,10 +27,8 @@ struct Element {
 
 class KernelInterpreter {
  public:
-  using Missing = FunctionRef<void(std::size_t operand, std::int64_t position)>;
-
-  KernelInterpreter(const Kernel& kernel, const KernelArguments& arguments, const Missing* missing)
-      : kernel_(kernel), arguments_(arguments), missing_(missing), position_(kernel.dims, 0) {
+  KernelInterpreter(const Kernel& kernel, const KernelArguments& arguments, StatusWord* words)
+      : kernel_(kernel), arguments_(arguments), words_(words), position_(kernel.dims, 0) {
     if (kernel.form == LoopForm::row) reduced_ = kernel.dims - 1U;
     if (kernel.form == LoopForm::column) reduced_ = kernel.dims - 2U;
   }
@@ -188,8 +187,8 @@ class KernelInterpreter {
     if (const std::uint16_t by = kernel_.operands[operand].picked_by; by != kNotPicked) {
       const PickedRows& rows = arguments_.picked[operand];
       std::int64_t position = Scalar::read(kernel_.operands[by].dtype, address(by)).to<std::int64_t>();
-      if (missing_ != nullptr && (position < -rows.extent || position >= rows.extent)) {
-        (*missing_)(operand, position);
+      if (words_ != nullptr && (position < -rows.extent || position >= rows.extent)) {
+        raise_to(words_[operand], static_cast<StatusWord>(position));
         position = 0;
       }
       offset += (position < 0 ? position + rows.extent : position) * rows.stride;
@@ -200,7 +199,7 @@ class KernelInterpreter {
 
   const Kernel& kernel_;
   const KernelArguments& arguments_;
-  const Missing* missing_;
+  StatusWord* const words_;
   std::vector<std::int64_t> position_;
   std::size_t reduced_ = 0;
   std::vector<Element> reductions_;
@@ -210,8 +209,8 @@ class KernelInterpreter {
 
 }  // namespace
 
-void interpret(const Kernel& kernel, const KernelArguments& arguments, const KernelInterpreter::Missing* missing) {
-  KernelInterpreter(kernel, arguments, missing).run();
+void interpret(const Kernel& kernel, const KernelArguments& arguments, StatusWord* words) {
+  KernelInterpreter(kernel, arguments, words).run();
 }
 
 }  // namespace lento::reference

@@ -1,9 +1,13 @@
 #include "backends/toy/device.h"
 
 #include "backend/backend.h"
+#include "backend/copied_words.h"
+#include "backend/kept_arguments.h"
+#include "backends/reference/dispatch.h"
 #include "backends/reference/interpret_kernel.h"
-#include "backends/toy/call.h"
 #include "backends/toy/toy.h"
+#include "base/cannot_fail.h"
+#include "base/charge.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/usable_devices.h"
@@ -11,9 +15,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,9 +41,8 @@ struct Held {
 };
 thread_local Held held;
 
-[[noreturn]] void end_process(const char* why) {
-  std::fprintf(stderr, "toy: %s\n", why);
-  std::abort();
+void require_no_submission(const ToyDevice* device, Queue queue) {
+  if (queue == Queue::compute && held.device == device) end_process("somebody waits within a submission");
 }
 
 struct ToyKernel final : KernelBinary {
@@ -54,12 +56,30 @@ struct ToyKernel final : KernelBinary {
 void set_support(Support support) { supported = support; }
 void set_direct_copies(bool directly) { copies_directly = directly; }
 
-void raise_to(StatusWord& word, StatusWord value) { word = std::max(word, value); }
+/// A call, by the reference backend's loops.
+class ToyDevice::Call final : public KeptNode {
+ public:
+  Call(const Graph& graph, const Record& record, ToyDevice& device) : KeptNode(graph, record), device_(device) {}
+  double nanoseconds() const override { return 1000; }
+
+ private:
+  void queue(std::shared_ptr<KeptCall> call) const override {
+    for (NodeCall::Tensor& operand : call->node.operands) operand.data = device_.memory_.own(operand.data);
+    for (NodeCall::Tensor& result : call->node.results) result.data = device_.memory_.own(result.data);
+    call->status = device_.memory_.own(call->status);
+    device_.compute([this, call = std::move(call)] {
+      try {
+        reference::run_node(call->node, call->status);
+      } catch (const std::exception&) {
+        lose_and_wake(device_.id_);  // its code did what no code may do
+      }
+    });
+  }
+
+  ToyDevice& device_;
+};
 
 // --- driver ---
-
-ToyDevice::ToyDevice(std::uint8_t id)
-    : id_(id), queues_{WorkQueue(id, 1U + id), WorkQueue(id, 101U + id), WorkQueue(id, 201U + id)} {}
 
 const Target& ToyDevice::target() const {
   static const Target target{
@@ -76,14 +96,10 @@ const Target& ToyDevice::target() const {
 BufferRef ToyDevice::allocate(std::size_t bytes, bool for_compute) {
   require_usable(id_);
   if (fails_here(Fault::allocate)) fail<MemoryError>("a test forbids {} bytes", bytes);
-  MemoryAccount& account = memory_account(id_);
-  account.charge(bytes);
+  Charge charge(memory_account(id_), bytes);
   void* const address = memory_.allocate(bytes, for_compute);
-  if (address == nullptr) {
-    account.credit(bytes);
-    fail<MemoryError>("toy: cannot allocate {} bytes", bytes);
-  }
-  account.raise_peak();
+  if (address == nullptr) fail<MemoryError>("toy: cannot allocate {} bytes", bytes);
+  charge.keep();
   return Buffer::wrap(
       address, bytes, id_,
       [](void* data, std::size_t size, void* device) { static_cast<ToyDevice*>(device)->release(data, size); }, this);
@@ -94,7 +110,7 @@ void ToyDevice::release(void* data, std::size_t size) {
   memory_account(id_).credit(size);
   if (!is_usable(id_)) return;
   of(Queue::compute).push([this, data, size] { std::memset(memory_.own(data), 0xa5, size); });
-  auto freed = std::make_shared<ToyFence>();
+  auto freed = std::make_shared<HostFence>();
   of(Queue::compute).record(freed);
   memory_.free(data, size, std::move(freed));
 }
@@ -108,7 +124,7 @@ PreparedSchedule ToyDevice::prepare(const Graph& graph, const Schedule& schedule
   prepared.calls.resize(schedule.steps.size());
   if (supported != Support::all) return prepared;
   for (const std::size_t s : own_calls(graph, schedule, options)) {
-    prepared.calls[s] = make_call(graph, graph.nodes[schedule.steps[s].nodes[0]], *this);
+    prepared.calls[s] = std::make_unique<Call>(graph, graph.nodes[schedule.steps[s].nodes[0]], *this);
   }
   return prepared;
 }
@@ -125,36 +141,11 @@ void ToyDevice::copy(void* to, const void* from, std::size_t bytes) {
 }
 
 void ToyDevice::launch(const KernelLaunch& launch) {
-  const std::size_t operands = launch.kernel->operands.size();
-  struct {
-    std::vector<std::int64_t> sizes, strides;
-    std::vector<void*> addresses;
-    std::vector<std::byte> numbers;
-    std::vector<PickedRows> picked;
-  } copied;
-  copied.sizes.assign(launch.sizes.begin(), launch.sizes.end());
-  copied.strides.assign(launch.arguments.strides, launch.arguments.strides + operands * launch.kernel->dims);
-  copied.addresses.assign(launch.arguments.addresses, launch.arguments.addresses + operands);
-  const auto* const numbers = static_cast<const std::byte*>(launch.arguments.numbers);
-  copied.numbers.assign(numbers, numbers + launch.kernel->numbers.size() * 16);
-  if (launch.arguments.picked != nullptr) {
-    copied.picked.assign(launch.arguments.picked, launch.arguments.picked + operands);
-  }
+  const auto kept = std::make_shared<KeptLaunch>(launch);
+  for (void*& address : kept->addresses) address = memory_.own(address);
   const Kernel& code = static_cast<const ToyKernel*>(launch.binary)->kernel;
-  compute([this, &code, status = launch.status, arguments = std::move(copied)] {
-    std::vector<void*> addresses;
-    for (void* const address : arguments.addresses) addresses.push_back(memory_.own(address));
-    const KernelArguments here{arguments.sizes.data(), addresses.data(), arguments.strides.data(),
-                               arguments.numbers.data(), arguments.picked.empty() ? nullptr : arguments.picked.data()};
-    const auto missing = [&](std::size_t operand, std::int64_t position) {
-      raise_to(*reinterpret_cast<StatusWord*>(memory_.own(status + operand)), static_cast<StatusWord>(position));
-    };
-    const FunctionRef<void(std::size_t, std::int64_t)> told = missing;
-    reference::interpret(code, here, &told);
-  });
+  compute([&code, kept, words = memory_.own(launch.status)] { reference::interpret(code, kept->arguments(), words); });
 }
-
-void ToyDevice::fault() { lose_and_wake(id_); }
 
 // --- submissions ---
 
@@ -174,51 +165,31 @@ void ToyDevice::end_submission() {
 
 void ToyDevice::drop_submission() noexcept { held = {}; }
 
-void ToyDevice::require_no_submission(Queue queue) const {
-  if (queue == Queue::compute && held.device == this) end_process("somebody waits within a submission");
-}
-
-/// Words in the memory of the device, copied at the end.
-class ToyDevice::Status final : public StatusWords {
- public:
-  Status(ToyDevice& device, std::size_t count)
-      : device_(device), words_(device.allocate(count * sizeof(StatusWord))), read_(count) {
-    device.of(Queue::compute).push([&device, words = words_->data(), bytes = words_->size()] {
-      std::memset(device.own(words), 0, bytes);
-    });
-  }
-  StatusWord* address() const override { return static_cast<StatusWord*>(words_->data()); }
-  void collect() override {
-    device_.compute([this] { std::memcpy(read_.data(), device_.own(words_->data()), words_->size()); });
-  }
-  std::span<const StatusWord> read() const override { return read_; }
-
- private:
-  ToyDevice& device_;
-  BufferRef words_;
-  std::vector<StatusWord> read_;
-};
-
 std::unique_ptr<StatusWords> ToyDevice::status_words(std::size_t count) {
-  return std::make_unique<Status>(*this, count);
+  BufferRef words = allocate(count * sizeof(StatusWord));
+  void* const own = memory_.own(words->data());
+  of(Queue::compute).push([own, bytes = words->size()] { std::memset(own, 0, bytes); });
+  return std::make_unique<CopiedWords>(std::move(words), count, [this, own](std::span<StatusWord> to_host) {
+    compute([own, to_host] { std::memcpy(to_host.data(), own, to_host.size_bytes()); });
+  });
 }
 
 // --- queues ---
 
 FenceRef ToyDevice::make_fence() {
   if (fails_here(Fault::fence)) fail<BackendError>("a test forbids a fence");
-  return std::make_shared<ToyFence>();
+  return std::make_shared<HostFence>();
 }
 
 void ToyDevice::record(Queue queue, const FenceRef& fence) noexcept {
   const CannotFail cannot_fail;
-  require_no_submission(queue);
-  of(queue).record(std::static_pointer_cast<ToyFence>(fence));
+  require_no_submission(this, queue);
+  of(queue).record(std::static_pointer_cast<HostFence>(fence));
 }
 
 void ToyDevice::wait(Queue queue, const FenceRef& fence) noexcept {
   const CannotFail cannot_fail;
-  require_no_submission(queue);
+  require_no_submission(this, queue);
   of(queue).wait(fence);
 }
 
@@ -239,13 +210,9 @@ void ToyDevice::fetch(void* to, std::uint8_t from_device, const void* from, std:
   require_usable(id_);
   require_usable(from_device);
   const auto* const other = static_cast<const ToyDevice*>(backend_of(from_device).driver(from_device));
-  of(Queue::upload).push([this, to, other, from, bytes] { std::memcpy(own(to), other->own(from), bytes); });
-}
-
-BufferRef ToyDevice::allocate_on_host(std::size_t bytes) {
-  void* const data = std::malloc(std::max<std::size_t>(bytes, 1));
-  if (data == nullptr) fail<MemoryError>("cannot allocate {} bytes of host memory", bytes);
-  return Buffer::wrap(data, bytes, id_, [](void* at, std::size_t, void*) { std::free(at); }, nullptr);
+  of(Queue::upload).push([this, to, other, from, bytes] {
+    std::memcpy(memory_.own(to), other->memory_.own(from), bytes);
+  });
 }
 
 }  // namespace lento::toy

@@ -16,7 +16,8 @@ namespace lento::toy {
 
 class ToyDevice final : public Driver, public DeviceQueues {
  public:
-  explicit ToyDevice(std::uint8_t id);
+  explicit ToyDevice(std::uint8_t id)
+      : id_(id), queues_{WorkQueue(id, 1U + id), WorkQueue(id, 101U + id), WorkQueue(id, 201U + id)} {}
 
   const Target& target() const override;
   BufferRef allocate(std::size_t bytes) override { return allocate(bytes, true); }
@@ -39,22 +40,12 @@ class ToyDevice final : public Driver, public DeviceQueues {
   bool can_fetch(std::uint8_t) const override;
   void fetch(void* to, std::uint8_t from_device, const void* from, std::size_t bytes) override;
 
-  // --- for what it runs ---
+ private:
+  class Call;
 
+  WorkQueue& of(Queue queue) { return queues_[static_cast<std::size_t>(queue)]; }
   /// Within a submission.
   void compute(std::function<void()> work);
-  /// What the device's threads find at one of its addresses.
-  std::byte* own(const void* address) const { return memory_.own(address); }
-  /// Its code did what no code may do.
-  void fault();
-
- private:
-  class Status;
-
-  BufferRef allocate_on_host(std::size_t bytes) override;
-  WorkQueue& of(Queue queue) { return queues_[static_cast<std::size_t>(queue)]; }
-  /// Ends the process when the calling thread is in a submission, where nobody waits.
-  void require_no_submission(Queue queue) const;
   /// What still reads it later reads nonsense, and the tests see it. The memory of a lost device goes with it.
   void release(void* data, std::size_t size);
 
@@ -62,8 +53,5 @@ class ToyDevice final : public Driver, public DeviceQueues {
   Memory memory_;
   std::array<WorkQueue, kQueues> queues_;
 };
-
-/// A word of the device as an atomic maximum leaves it; one thread runs what is computed.
-void raise_to(StatusWord& word, StatusWord value);
 
 }  // namespace lento::toy

@@ -4,7 +4,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,38 +20,30 @@ std::byte* reserve(int protection) {
   return static_cast<std::byte*>(at);
 }
 
-std::size_t block_of(std::size_t bytes) { return (bytes + kAlignment) / kAlignment * kAlignment; }
-
 }  // namespace
+
+void end_process(const char* why) {
+  std::fprintf(stderr, "toy: %s\n", why);
+  std::abort();
+}
+
+std::size_t Memory::block_of(std::size_t bytes) { return (bytes + kAlignment) / kAlignment * kAlignment; }
 
 Memory::Memory() : outside_(reserve(PROT_NONE)), inside_(reserve(PROT_READ | PROT_WRITE)) {}
 
 void* Memory::allocate(std::size_t bytes, bool for_compute) {
   const std::size_t block = block_of(bytes);
-  const std::lock_guard lock(mutex_);
-  std::vector<Free>& free = free_[block];
-  const auto found = std::ranges::find_if(free, [&](const Free& it) { return for_compute || it.from->done(); });
-  if (found != free.end()) {
-    void* const address = found->address;
-    free.erase(found);
-    return address;
-  }
-  if (block > kSize - used_) return nullptr;
-  used_ += block;
-  return outside_ + used_ - block;
+  if (void* const again = free_.take(block, for_compute)) return again;
+  std::size_t used = used_;
+  do {
+    if (block > kSize - used) return nullptr;
+  } while (!used_.compare_exchange_weak(used, used + block));
+  return outside_ + used;
 }
 
-void Memory::free(void* address, std::size_t bytes, FenceRef free_from) {
-  const std::lock_guard lock(mutex_);
-  free_[block_of(bytes)].push_back({static_cast<std::byte*>(address), std::move(free_from)});
-}
-
-std::byte* Memory::own(const void* address) const {
+void* Memory::inside(const void* address) const {
   const auto* const at = static_cast<const std::byte*>(address);
-  if (at < outside_ || at > outside_ + kSize) {
-    std::fprintf(stderr, "toy: %p is no address of this device\n", address);
-    std::abort();
-  }
+  if (at < outside_ || at > outside_ + kSize) end_process("an address that is none of this device");
   return inside_ + (at - outside_);
 }
 

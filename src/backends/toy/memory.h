@@ -2,15 +2,16 @@
 // read and write it, and, for everybody else, as addresses that fault.
 #pragma once
 
-#include "base/fence.h"
+#include "backend/free_blocks.h"
 
+#include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <mutex>
-#include <vector>
+#include <utility>
 
 namespace lento::toy {
+
+/// What a test finds that breaks the contract.
+[[noreturn]] void end_process(const char* why);
 
 class Memory {
  public:
@@ -19,24 +20,26 @@ class Memory {
   /// An address of the device; null when there is no room. For the compute queue, memory may still be in use by what is
   /// queued there already.
   void* allocate(std::size_t bytes, bool for_compute);
-  /// `free_from`: where in the compute queue nothing uses it any more.
-  void free(void* address, std::size_t bytes, FenceRef free_from);
+  /// `unused_from`: where in the compute queue nothing uses it any more.
+  void free(void* address, std::size_t bytes, FenceRef unused_from) {
+    free_.give(address, block_of(bytes), std::move(unused_from));
+  }
 
-  /// Where the device's threads find what lies at an address of the device. An address that is none ends the process:
-  /// hardware would do worse.
-  std::byte* own(const void* address) const;
+  /// Where the device's threads find what lies at an address of the device; null for null. An address that is none ends
+  /// the process: hardware would do worse.
+  template <class T>
+  T* own(T* address) const {
+    return address == nullptr ? nullptr : static_cast<T*>(inside(address));
+  }
 
  private:
-  struct Free {
-    std::byte* address;
-    FenceRef from;
-  };
+  static std::size_t block_of(std::size_t bytes);
+  void* inside(const void* address) const;
 
-  std::byte* outside_ = nullptr;  // addresses that are given out
-  std::byte* inside_ = nullptr;
-  std::mutex mutex_;
-  std::size_t used_ = 0;
-  std::map<std::size_t, std::vector<Free>> free_;  // by size
+  std::byte* const outside_;  // addresses that are given out
+  std::byte* const inside_;
+  std::atomic<std::size_t> used_{0};
+  FreeBlocks free_;
 };
 
 }  // namespace lento::toy

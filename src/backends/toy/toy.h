@@ -36,9 +36,6 @@ enum class Fault : std::uint8_t { none, allocate, compile, fence, launch, submis
 void fail_at(Fault fault, int after = 0);
 /// Whether that event has not come yet.
 bool failure_is_ahead();
-/// Whether the calling thread is in a function of a device that cannot fail. Hardware needs no memory of the host
-/// there.
-bool cannot_fail_here();
 
 /// Stops toy:0 or toy:1 in the middle of whatever it does.
 void lose(int device);
