@@ -140,7 +140,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const std::int64_t features = extent(query, 1);
   const double factor =
       scale ? scale->to<double>() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(features, 1)));
-  if (!(dropout_p.to<double>() > 0)) {
+  if (checked_probability(dropout_p) == 0) {
     return attend({query, key, value, attn_mask, is_causal, factor}, enable_gqa);
   }
   const auto all_heads = [&](const Tensor& x) { return enable_gqa ? repeat_heads(x, extent(query, 3)) : x; };

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -225,6 +226,44 @@ TEST(Attention, HasTheSameBitsOnAnyNumberOfThreads) {
     }
   }
   set_num_threads(before);
+}
+
+TEST(Attention, IsNoNumberWhereTheReferenceIsNone) {
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t keys : {std::int64_t{2}, kKeyBlock + 1}) {
+    // Of four queries one is nan, and to another one a mask shows nothing but the first key, which is nan too.
+    std::vector<float> query{1, nan, 2, 3}, key(static_cast<std::size_t>(keys), 1), value = key;
+    for (const bool bad_key : {false, true}) {
+      key[0] = bad_key ? nan : 1;
+      std::vector<std::uint8_t> mask(static_cast<std::size_t>(4 * keys), 1);
+      std::fill(mask.begin() + 2 * keys + 1, mask.begin() + 3 * keys, 0);
+      for (std::int64_t row : {0, 3}) mask[static_cast<std::size_t>(row * keys)] = 0;
+      AttentionProblem problem;
+      problem.heads = problem.key_heads = 1;
+      problem.queries = 4;
+      problem.keys = keys;
+      problem.features = problem.values = 1;
+      problem.query = {DType::float32, {}, 4, 1, 1};
+      problem.key = problem.value = {DType::float32, {}, keys, 1, 1};
+      problem.mask = AttentionOperand{DType::bool_, {}, 0, keys, 1};
+      std::vector<float> found(4), found_log(4), expected(4), expected_log(4);
+      run_attention(problem, {query.data(), key.data(), value.data(), mask.data(), 1, found.data(), found_log.data()});
+      const Shape rows{1, 4, 1}, columns{1, keys, 1}, scores{4, keys};
+      const auto array = [](std::vector<float>& x, const Shape& shape) {
+        return reference::Array(x.data(), DType::float32, shape);
+      };
+      const reference::Array masks[] = {{mask.data(), DType::bool_, scores}};
+      reference::attention(array(expected, rows), array(expected_log, rows), array(query, rows), array(key, columns),
+                           array(value, columns), Scalar(1.0), masks, AttentionAttrs{false});
+      for (std::size_t i = 0; i < 4; ++i) {
+        const bool is_nan = i == 1 || (i == 2 && bad_key);
+        EXPECT_EQ(std::isnan(found[i]), is_nan) << i;
+        EXPECT_EQ(std::isnan(found_log[i]), is_nan) << i;
+        EXPECT_EQ(std::isnan(expected[i]), is_nan) << i;
+        EXPECT_EQ(std::isnan(expected_log[i]), is_nan) << i;
+      }
+    }
+  }
 }
 
 TEST(Attention, LeavesOutWhatNobodyWants) {

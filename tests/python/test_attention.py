@@ -128,6 +128,44 @@ def test_a_query_that_sees_nothing_gives_zeros_and_no_gradient() -> None:
     assert log_sum_exp.numpy()[0, 1, 0] == -np.inf
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("keys", [3, WIDE])
+def test_nan_comes_through_and_stays_in_its_row(keys: int, dtype: str) -> None:
+    arrays = [np.random.default_rng([i, keys]).normal(size=(1, n, 4)) for i, n in enumerate((3, keys, keys))]
+    arrays[0][0, 1, 2] = np.nan
+    q, k, v = (lento.asarray(x.astype(dtype)) for x in arrays)
+    for mask in (None, lento.ones((3, keys), dtype=lento.bool), lento.zeros((3, keys), dtype=dtype)):
+        result = attended(q, k, v, mask).numpy()
+        assert np.isnan(result[0, 1]).all()
+        assert np.isfinite(result[0, [0, 2]]).all()
+        _, log_sum_exp = prim.attention(q, k, v, 1.0, [] if mask is None else [mask], False)
+        np.testing.assert_array_equal(np.isnan(log_sum_exp.numpy()[0, :, 0]), [False, True, False])
+    for_all = attended(lento.asarray(arrays[1][:, :2].astype(dtype)), k * np.nan, v)
+    assert np.isnan(for_all.numpy()).all()
+    seen = lento.asarray(np.arange(keys)[None] % 2 == [[0], [1], [0]])
+    assert np.isnan(attended(q, k, v, seen).numpy()[0, 1]).all()
+
+
+def test_a_key_that_a_mask_hides_may_be_nan() -> None:
+    q, k, v = normal(1, 2, 3), np.array(normal(1, WIDE, 3, seed=1)), normal(1, WIDE, 3, seed=2)
+    k[0, 5], k[0, 280], k[0, 281] = np.nan, np.inf, -np.inf
+    seen = np.ones(WIDE, bool)
+    seen[[5, 280, 281]] = False
+    for mask in (seen, np.where(seen, 0.0, -np.inf)):
+        found = attended(q, lento.asarray(k), v, lento.asarray(mask)).numpy()
+        np.testing.assert_allclose(found, attended(q, lento.asarray(k[:, seen]), v[:, lento.asarray(seen)]).numpy())
+    nothing = attended(q, lento.asarray(k), v, lento.zeros(WIDE, dtype=lento.bool))
+    np.testing.assert_array_equal(nothing.numpy(), 0)
+
+
+@pytest.mark.parametrize("p", [-0.5, 1.5, float("nan")])
+def test_t2_a_dropout_that_is_no_probability_is_refused(p: float) -> None:
+    """Clause T2."""
+    q = normal(2, 3, 4)
+    with pytest.raises(lento.errors.ValueError, match="the probability must be between 0 and 1"):
+        nn.scaled_dot_product_attention(q, q, q, dropout_p=p)
+
+
 @pytest.mark.parametrize("which", [(0,), (1,), (2,), (3,), (0, 1, 2, 3)])
 def test_vmap_repeats_any_of_the_operands(which: tuple[int, ...]) -> None:
     shapes = [(4, 6, 5), (2, 7, 5), (2, 7, 3), (6, 7)]

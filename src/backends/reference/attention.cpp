@@ -130,7 +130,7 @@ void attention(const Array& output, const Array& log_sum_exp, const Array& query
             W& s = scores[static_cast<std::size_t>(j)];
             s = score(of, mask, head, query.as<T>() + head.begins[0], key.as<T>() + head.begins[1], i, j,
                       scale.to<double>());
-            if (!(s <= largest)) largest = s;  // also when it is nan
+            if (s > largest || std::isnan(s)) largest = s;  // nan for good
           }
           std::fill(sums.begin(), sums.end(), W{});
           W total{};

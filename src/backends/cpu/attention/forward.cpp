@@ -93,7 +93,8 @@ class QueryBlock {
     if (memory.output == nullptr) return;
     for (std::int64_t i = 0; i < count; ++i) {
       T* const sums = all_sums + i * problem_.values;
-      const bool sees = largest_[i] != kNothing<T>;
+      // Of a query that sees something the sum is at least 1, or nan, and then so is the result.
+      const bool sees = totals_[i] != 0;
       if (sees) {
         divide_row(sums, problem_.values, totals_[i]);
       } else {

@@ -124,7 +124,8 @@ template <class T, bool masked>
       if constexpr (masked) {
         Vector more;
         std::memcpy(&more, added + at + i * kWidth, sizeof more);
-        part += more;
+        // What a mask hides has no weight whatever its score is.
+        part = more == nothing ? nothing : part + more;
       }
       if (ends) part = places[i] < static_cast<Whole>(count - at) ? part : nothing;
       largest[i] = part > largest[i] ? part : largest[i];
@@ -196,7 +197,7 @@ LENTO_FOR_EVERY_PROCESSOR void add_logarithms(const float* totals, const float* 
                                               float* result) {
   for (std::int64_t j = 0; j < count; ++j) {
     const float sum = largest[j] + logarithm(totals[j]);
-    result[j] = largest[j] == -std::numeric_limits<float>::infinity() ? largest[j] : sum;
+    result[j] = totals[j] == 0 ? -std::numeric_limits<float>::infinity() : sum;
   }
 }
 
@@ -240,7 +241,7 @@ void add_logarithms(const float* totals, const float* largest, std::int64_t coun
 }
 void add_logarithms(const double* totals, const double* largest, std::int64_t count, double* result) {
   for (std::int64_t j = 0; j < count; ++j) {
-    result[j] = largest[j] == -std::numeric_limits<double>::infinity() ? largest[j] : largest[j] + std::log(totals[j]);
+    result[j] = totals[j] == 0 ? -std::numeric_limits<double>::infinity() : largest[j] + std::log(totals[j]);
   }
 }
 void scale_row(float* x, std::int64_t count, float factor) { for_every_processor::scale_row(x, count, factor); }

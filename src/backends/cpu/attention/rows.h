@@ -9,7 +9,8 @@ namespace lento::cpu {
 /// Rows of scores have room for a multiple of this many.
 inline constexpr std::int64_t kScoreLanes = 16;
 
-/// scores[j] * scale + added[j] in place (`added` may be null), and the largest of them: -inf of none, any nan aside.
+/// scores[j] * scale + added[j] in place, -inf where that is added whatever the score is (`added` may be null), and the
+/// largest of them: -inf of none, any nan aside.
 /// What follows up to the next multiple of kScoreLanes becomes -inf; `added` has room for as many.
 float scale_scores(float* scores, const float* added, std::int64_t count, float scale);
 double scale_scores(double* scores, const double* added, std::int64_t count, double scale);
@@ -18,7 +19,7 @@ double scale_scores(double* scores, const double* added, std::int64_t count, dou
 float exp_differences(float* scores, std::int64_t count, float shift);
 double exp_differences(double* scores, std::int64_t count, double shift);
 
-/// result[j] = largest[j] + log(totals[j]) for totals that are at least 1, or nan; largest[j] where that is -inf.
+/// result[j] = largest[j] + log(totals[j]) for totals that are at least 1, or nan; -inf where they are 0.
 void add_logarithms(const float* totals, const float* largest, std::int64_t count, float* result);
 void add_logarithms(const double* totals, const double* largest, std::int64_t count, double* result);
 
