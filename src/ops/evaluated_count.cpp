@@ -1,5 +1,6 @@
 #include "ops/evaluated_count.h"
 
+#include "base/value.h"
 #include "ops/composite_helpers.h"
 #include "ops/evaluated_count.calls.gen.h"
 #include "tensor/state.h"
@@ -14,8 +15,8 @@ namespace lento::composite {
 
 namespace {
 
-/// Counts by the ids of what was counted. An id is never used again and its value never changes, so that an answer
-/// cannot grow old, and nothing is kept alive for it.
+/// Counts by the ids of what was counted. An id is never used again and its value never changes (lasts() says which
+/// values do), so that an answer cannot grow old, and nothing is kept alive for it.
 class RecentCounts {
  public:
   std::optional<std::int64_t> find(std::uint64_t id) const {
@@ -39,18 +40,24 @@ class RecentCounts {
 
 constinit thread_local RecentCounts recent_counts;
 
+/// False for memory that somebody else may change between steps (clause X2), for a view of it, which stays pending, and
+/// for what another library was given: these are counted every time.
+bool lasts(const TensorState& state) {
+  return !state.pending() && state.value->buffer && !state.value->buffer->shared() && !state.value->buffer->exported();
+}
+
 }  // namespace
 
 std::int64_t evaluated_count(const Tensor& x) {
   const TensorState& state = state_of(x);
-  if (const std::optional<std::int64_t> known = recent_counts.find(state.id)) {
+  if (const std::optional<std::int64_t> known = lasts(state) ? recent_counts.find(state.id) : std::nullopt) {
     // Who watches must hear of it: what is recorded from here on depends on the values.
     tell_watchers([&](Watcher& watcher) { watcher.reading(state); });
     return *known;
   }
   const Tensor mask = is_bool(x.dtype()) ? x : not_equal(x, 0);
   const auto count = count_true(mask, all_axes(x.rank())).item<std::int64_t>();
-  recent_counts.add(state.id, count);
+  if (lasts(state)) recent_counts.add(state.id, count);
   return count;
 }
 

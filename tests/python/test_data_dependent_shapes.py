@@ -183,6 +183,28 @@ def test_e8_a_mask_is_counted_once() -> None:
     assert counts["sync.implicit"] == 2
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_x2_shared_memory_is_counted_every_time(stride: int) -> None:
+    """Clause X2: between steps its owner may change it."""
+    data = np.zeros(12, np.int64)
+    chosen = lento.asarray(data[::stride], copy=False)
+    for count in (1, 4, 2, 0, 6):
+        data[:] = 0
+        data[: count * stride : stride] = 7
+        assert lento.nonzero(chosen)[0].tolist() == list(range(count))
+        assert lento.count_nonzero(chosen).item() == count
+
+
+def test_x2_a_shared_mask_selects_by_what_it_holds_now() -> None:
+    data = np.array([True, False, False, True])
+    x, mask = lento.asarray([1.0, 2.0, 3.0, 4.0]), lento.asarray(data, copy=False)
+    assert x[mask].tolist() == [1, 4]
+    data[1] = True
+    assert x[mask].tolist() == [1, 2, 4]
+    data[:] = False
+    assert x[mask].tolist() == []
+
+
 # --- random programs ---
 
 
