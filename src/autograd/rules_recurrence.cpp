@@ -33,7 +33,8 @@ Tensor or_zeros(const Tensor& cotangent, const Tensor& like) {
 
 /// Of the weight, from the cotangent of the product of each step (length, batch, gates * hidden).
 Tensor of_weight(const Tensor& of_products, const Tensor& states, const Tensor& h, bool reverse) {
-  const auto rows = [](const Tensor& x) { return composite::reshaped(x, {-1, x.shape()[2]}); };
+  // Not -1, which cannot be computed for states without elements.
+  const auto rows = [](const Tensor& x) { return composite::reshaped(x, {x.shape()[0] * x.shape()[1], x.shape()[2]}); };
   return prim::matrix_multiply(matrix_transpose(rows(of_products)), rows(states_before(states, h, reverse)));
 }
 

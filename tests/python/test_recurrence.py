@@ -20,14 +20,17 @@ LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 Arrays = list[np.ndarray]
 
 
+def shapes_of(kind: str, length: int, batch: int, features: int, hidden: int) -> list[tuple[int, ...]]:
+    rows = GATES[kind] * hidden
+    states = [(batch, hidden)] * (2 if kind == "lstm" else 1)
+    return [(length, batch, features), *states, (rows, features), (rows, hidden), (rows,), (rows,)]
+
+
 def operands(kind: str, length: int, batch: int, features: int, hidden: int, dtype: str = "float64") -> Arrays:
     """x, the states, and the weights, of a size at which nothing saturates."""
     random = np.random.default_rng(length + 10 * batch + 100 * hidden)
-    rows = GATES[kind] * hidden
-    states = [(batch, hidden)] * (2 if kind == "lstm" else 1)
-    weights = [(rows, features), (rows, hidden), (rows,), (rows,)]
-    scale = [1.0] + [0.5] * len(states) + [features**-0.5, hidden**-0.5, 0.5, 0.5]
-    shapes = [(length, batch, features), *states, *weights]
+    shapes = shapes_of(kind, length, batch, features, hidden)
+    scale = [1.0] + [0.5] * (len(shapes) - 5) + [features**-0.5, hidden**-0.5, 0.5, 0.5]
     return [(random.normal(size=shape) * s).astype(dtype) for shape, s in zip(shapes, scale, strict=True)]
 
 
@@ -204,6 +207,15 @@ def test_derivatives_of_both_orders_agree_with_differences(kind: str, how: dict[
         float((g * d).sum()) for g, d in zip(lento.grad(slope, argnums=every)(*tensors), along, strict=True)
     )
     np.testing.assert_allclose(curvature, directional(slope, given, direction), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("batch", "features", "hidden"), [(0, 2, 3), (2, 0, 3), (2, 3, 0)])
+def test_derivatives_of_no_examples_features_or_units(kind: str, batch: int, features: int, hidden: int) -> None:
+    given = [lento.ones(shape) for shape in shapes_of(kind, 4, batch, features, hidden)]
+    gradients = lento.grad(loss_of(kind), argnums=tuple(range(len(given))))(*given)
+    assert [g.shape for g in gradients] == [x.shape for x in given]
+    assert all(np.isfinite(g.numpy()).all() for g in gradients)
 
 
 # --- vmap ---
