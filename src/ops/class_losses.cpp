@@ -92,17 +92,12 @@ Tensor probability_cross_entropy(const Tensor& x, const Tensor& target, const st
   }
   const std::size_t rank = x.shape().size();
   if (rank == 0) fail<ShapeError>("the input must have a class axis, got shape {}", x.shape());
-  const std::size_t axis = rank == 1 ? 0 : 1;
-  const std::int64_t classes = x.shape()[axis];
-  check_class_weight(weight, classes);
-  const Tensor logs = nn::log_softmax(widen(x), static_cast<std::int64_t>(axis));
-  Tensor t = converted(target, logs.dtype());
-  if (smoothing > 0) t = add(multiply(t, 1 - smoothing), smoothing / static_cast<double>(classes));
-  Tensor products = multiply(t, logs);
-  if (weight)
-    products = multiply(products, along(converted(*weight, logs.dtype()), static_cast<std::int64_t>(axis), x.rank()));
-  const Tensor loss = negative(prim::reduce_sum(products, Ints{static_cast<std::int64_t>(axis)}, false));
-  return reduce_loss(loss, reduction, x.dtype());
+  const std::int64_t axis = rank == 1 ? 0 : 1;
+  check_class_weight(weight, x.shape()[static_cast<std::size_t>(axis)]);
+  // Without an element there is nothing to sum up.
+  const Tensor loss =
+      x.size() == 0 ? sum_kept(widen(x), Ints{axis}) : expected_surprise(x, target, weight, smoothing, axis);
+  return reduce_loss(drop_axis(loss, axis), reduction, x.dtype());
 }
 
 }  // namespace

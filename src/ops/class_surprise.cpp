@@ -90,7 +90,83 @@ std::vector<Tensor> backward(const std::vector<Tensor>& inputs, const std::vecto
   return result;
 }
 
+/// Both directions of expected_surprise, for inputs x, target and the weight if there is one. The outputs are the
+/// result and, one value a row as well, the largest element, the sum of the powers and what the result has of its
+/// logarithm.
+class Expected {
+ public:
+  Expected(double smoothing, std::int64_t axis) : smoothing_(smoothing), axis_(axis) {}
+
+  std::vector<Tensor> value(const std::vector<Tensor>& inputs) const {
+    const Ints classes{axis_};
+    const Tensor x = widen(inputs[kX]);
+    const Tensor largest = max_kept(x, classes);
+    const Tensor shifted = subtract(x, largest);
+    const Tensor total = sum_kept(exp(shifted), classes);
+    const Tensor target = mixed(inputs[kProbabilities], inputs);
+    // One sum of terms of one sign, so that nothing cancels.
+    const Tensor logs = subtract(shifted, log(total));
+    const Tensor result = negative(sum_kept(times_weight(multiply(target, logs), inputs), classes));
+    return {result, largest, total, sum_kept(times_weight(target, inputs), classes)};
+  }
+
+  /// `largest` is a constant here: what depends on it cancels, also in derivatives of this one.
+  std::vector<Tensor> slope(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                            const std::vector<Tensor>& cotangents) const {
+    // Computed again, by each of the gradients: see above.
+    const Tensor largest = prim::barrier(outputs[kLargestOfRow]);
+    const Tensor& total = outputs[kTotalOfRow];
+    const auto shifted = [&] { return subtract(widen(prim::barrier(inputs[kX])), largest); };
+    const auto target = [&] { return mixed(prim::barrier(inputs[kProbabilities]), inputs); };
+    const Tensor& grad = cotangents[kResult];
+    const Tensor of_powers = add(divide(multiply(grad, outputs[kMass]), total), cotangents[kTotalOfRow]);
+    std::vector<Tensor> result{
+        subtract(multiply(exp(shifted()), of_powers), multiply(grad, times_weight(target(), inputs)))};
+    const auto of_products = [&] { return add(multiply(grad, subtract(log(total), shifted())), cotangents[kMass]); };
+    result.push_back(multiply(times_weight(of_products(), inputs), 1 - smoothing_));
+    if (inputs.size() > kClassWeight) {
+      Ints others = all_axes(inputs[kX].rank());
+      others.erase(static_cast<std::size_t>(axis_));
+      const Tensor sums = sum_in_runs(multiply(of_products(), target()), others);
+      result.push_back(reshaped(sums, inputs[kClassWeight].shape()));
+    }
+    return result;
+  }
+
+ private:
+  enum Input : std::uint8_t { kX, kProbabilities, kClassWeight };
+  enum Output : std::uint8_t { kResult, kLargestOfRow, kTotalOfRow, kMass };
+
+  Tensor mixed(const Tensor& target, const std::vector<Tensor>& inputs) const {
+    Tensor wide = converted(target, wide_type(inputs[kX].dtype()));
+    if (smoothing_ == 0) return wide;
+    const auto classes = static_cast<double>(inputs[kX].shape()[static_cast<std::size_t>(axis_)]);
+    return add(multiply(wide, 1 - smoothing_), smoothing_ / classes);
+  }
+
+  Tensor times_weight(const Tensor& x, const std::vector<Tensor>& inputs) const {
+    if (inputs.size() <= kClassWeight) return x;
+    return multiply(x, along(converted(inputs[kClassWeight], x.dtype()), axis_, x.rank()));
+  }
+
+  double smoothing_;
+  std::int64_t axis_;
+};
+
 }  // namespace
+
+Tensor expected_surprise(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, double smoothing,
+                         std::int64_t axis) {
+  std::vector<Tensor> inputs{x, target};
+  if (weight) inputs.push_back(*weight);
+  const Expected function(smoothing, axis);
+  const auto value = [function](const std::vector<Tensor>& given) { return function.value(given); };
+  const auto slope = [function](const std::vector<Tensor>& given, const std::vector<Tensor>& outputs,
+                                const std::vector<Tensor>& cotangents) {
+    return function.slope(given, outputs, cotangents);
+  };
+  return custom_gradient(value, slope, inputs)[0];
+}
 
 Surprise surprise(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, bool of_all) {
   // Reading the class from the list of all is what refuses a number that is none.

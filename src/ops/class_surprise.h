@@ -3,6 +3,7 @@
 
 #include <lento/tensor.h>
 
+#include <cstdint>
 #include <optional>
 
 namespace lento::composite {
@@ -17,5 +18,11 @@ struct Surprise {
 /// needs an array of the size of `x`, except for the gradient itself. Where a target is no class, the results and the
 /// gradient are failures (clause T10). `weight` (classes,) has the wide type of `x` and counts for `of_all` alone.
 Surprise surprise(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, bool of_all);
+
+/// The sum of -log(softmax(x)) * target over all classes along `axis`, which is kept with length 1, each times its
+/// weight. `target` has the shape of `x`, which is not empty, and is mixed with `smoothing` parts of the uniform
+/// distribution. The derivatives need no array of the size of `x` except for the gradients themselves.
+Tensor expected_surprise(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, double smoothing,
+                         std::int64_t axis);
 
 }  // namespace lento::composite

@@ -201,6 +201,75 @@ def test_the_weight_has_a_derivative() -> None:
     np.testing.assert_allclose((slope * v).sum(), by_differences, rtol=1e-7)
 
 
+# --- probabilities ---
+
+
+def mixture(shape: tuple[int, ...], seed: int) -> Array:
+    target = np.random.default_rng(seed).uniform(0, 1, shape)
+    target[0] = 0  # a row may have no weight at all
+    return target
+
+
+@pytest.mark.parametrize("classes", [1, 3, 200])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_probabilities_have_the_gradients_of_the_formula(classes: int, smoothing: float, weighted: bool) -> None:
+    random = np.random.default_rng(classes)
+    x, target = random.normal(0, 3, (6, classes)), mixture((6, classes), classes)
+    weight = random.uniform(0.5, 2, classes) if weighted else np.ones(classes)
+    f = lambda x, t, *w: nn.cross_entropy(x, t, *w, label_smoothing=smoothing)  # noqa: E731
+    given = [lento.asarray(each) for each in (x, target, weight)[: 3 if weighted else 2]]
+    value, slopes = lento.value_and_grad(f, argnums=tuple(range(len(given))))(*given)
+    shifted = x - x.max(axis=1, keepdims=True)
+    logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    mixed = target * (1 - smoothing) + smoothing / classes
+    wanted = [
+        np.exp(logs) * (mixed * weight).sum(axis=1, keepdims=True) - mixed * weight,
+        -logs * weight * (1 - smoothing),
+        -(logs * mixed).sum(axis=0),
+    ]
+    np.testing.assert_allclose(float(value), -(logs * mixed * weight).sum() / 6, rtol=1e-13, atol=1e-14)
+    for slope, want in zip(slopes, wanted, strict=False):
+        np.testing.assert_allclose(slope.numpy(), want / 6, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 5, 3)])
+def test_probabilities_have_derivatives_of_every_order_and_vmap(shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(8)
+    weight = lento.asarray(random.uniform(0.5, 2, 5))
+    given = [lento.asarray(random.normal(size=shape)), lento.asarray(mixture(shape, 9))]
+    along = [lento.asarray(random.normal(size=shape)) for _ in given]
+    f = lambda x, t: nn.cross_entropy(x, t, weight, reduction="sum", label_smoothing=0.2)  # noqa: E731
+
+    def slope(*given: Any) -> Any:
+        gradients = lento.grad(f, argnums=(0, 1))(*given)
+        return sum((g * v).sum() for g, v in zip(gradients, along, strict=True))
+
+    def differences(function: Any, h: float = 1e-5) -> float:
+        ends = (function(*(x + s * h * v for x, v in zip(given, along, strict=True))) for s in (1, -1))
+        return float(next(ends) - next(ends)) / (2 * h)
+
+    np.testing.assert_allclose(float(slope(*given)), differences(f), rtol=1e-7)
+    np.testing.assert_allclose(float(lento.jvp(f, given, along)[1]), differences(f), rtol=1e-7)
+    np.testing.assert_allclose(float(lento.jvp(slope, given, along)[1]), differences(slope), rtol=1e-6)
+    second = lento.grad(slope, argnums=(0, 1))(*given)
+    found = sum(float((g * v).sum()) for g, v in zip(second, along, strict=True))
+    np.testing.assert_allclose(found, differences(slope), rtol=1e-6)
+    many = [lento.stack([x, x * 0.5]) for x in given]
+    together = lento.vmap(lento.grad(f, argnums=(0, 1)))(*many)
+    for i in range(2):
+        for g, alone in zip(together, lento.grad(f, argnums=(0, 1))(*(x[i] for x in many)), strict=True):
+            np.testing.assert_allclose(g[i].numpy(), alone.numpy(), rtol=1e-12, atol=1e-15)
+
+
+def test_probabilities_of_no_rows_or_no_classes() -> None:
+    for shape in [(0, 3), (2, 0)]:
+        x = lento.zeros(shape)
+        f = lambda x: nn.cross_entropy(x, lento.zeros(x.shape), reduction="sum")  # noqa: E731
+        value, slope = lento.value_and_grad(f)(x)
+        assert (value.item(), slope.shape) == (0, shape)
+
+
 # --- what it needs ---
 
 
@@ -225,6 +294,25 @@ def test_nothing_as_large_as_the_logits_but_their_gradient(dtype: str, options: 
     large = [line for line in lines if line.startswith("run") and f"({rows}, {classes})" in line]
     assert len(large) == 2
     assert not [line for line in lines if line.startswith("call") and not line.startswith(("call iota", "call take"))]
+
+
+@not_on_another_device("how ops are fused is the CPU device's")
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}], ids=["plain", "smoothed"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_probabilities_nothing_is_as_large_as_the_logits_but_their_gradient(
+    options: dict[str, Any], weighted: bool
+) -> None:
+    rows, classes = 64, 8192
+    x, target = lento.ones((rows, classes)), lento.full((rows, classes), 1 / classes)
+    weight = lento.ones(classes) if weighted else None
+    lento.eval(x, target, *([weight] if weighted else []))
+    lento.wait()
+    lento.reset_peak_memory()
+    before = lento.memory()["live"]
+    value, slope = lento.value_and_grad(lambda x: nn.cross_entropy(x, target, weight, **options))(x)
+    lento.eval(value, slope)
+    lento.wait()
+    assert lento.memory()["peak"] - before < x.size * x.dtype.itemsize * 1.2
 
 
 @not_on_another_device("threads and fusion are the CPU device's")
