@@ -99,7 +99,7 @@ Value* Emitter::compute(Op op, DType dtype, DType result, std::span<Value* const
   } else if (is_integer(dtype)) {
     value = compute_integer(op, dtype, args);
   } else if (is_complex(dtype)) {
-    value = compute_complex(op, args);
+    value = compute_complex(op, dtype, args);
   } else if (op != op::nextafter) {
     value = compute_float(op, args);
     if (value == nullptr) value = emit_math(b_, op, llvm::ArrayRef<Value*>(args.data(), args.size()), hooks_);
@@ -336,8 +336,48 @@ Value* Emitter::combine_numbers(Op reduction, Value* a, Value* b) {
   return extreme_of_numbers(combining_op(reduction), a, b);
 }
 
-Value* Emitter::compute_complex(Op op, std::span<Value* const> args) {
+Value* Emitter::part_of(Value* value, unsigned part) {
+  if (lanes_ == 1) return b_.CreateExtractElement(value, part);
+  std::vector<int> every(lanes_);
+  for (unsigned i = 0; i < lanes_; ++i) every[i] = static_cast<int>(2 * i + part);
+  return b_.CreateShuffleVector(value, every);
+}
+
+Value* Emitter::alternating(Value* real, Value* imaginary) {
+  std::vector<int> order(std::size_t{2} * lanes_);
+  for (unsigned i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i % 2 == 0 ? i : order.size() + i);
+  return b_.CreateShuffleVector(real, imaginary, order);
+}
+
+/// As the reference: (a + ib)(c + id) = ac - bd + i (ad + bc), without a look for infinities.
+Value* Emitter::complex_product(Value* a, Value* b) {
+  std::vector<int> first(std::size_t{2} * lanes_), second(first), swapped(first);
+  for (unsigned i = 0; i < first.size(); ++i) {
+    first[i] = static_cast<int>(i & ~1U);
+    second[i] = static_cast<int>(i | 1U);
+    swapped[i] = static_cast<int>(i ^ 1U);
+  }
+  Value* by_real = b_.CreateFMul(a, b_.CreateShuffleVector(b, first));
+  Value* by_imaginary = b_.CreateFMul(b_.CreateShuffleVector(a, swapped), b_.CreateShuffleVector(b, second));
+  return alternating(b_.CreateFSub(by_real, by_imaginary), b_.CreateFAdd(by_real, by_imaginary));
+}
+
+Value* Emitter::compute_complex(Op op, DType dtype, std::span<Value* const> args) {
   switch (op) {
+    case op::real:
+      return part_of(args[0], 0);
+    case op::imag:
+      return part_of(args[0], 1);
+    case op::conj:
+      return alternating(args[0], b_.CreateFNeg(args[0]));
+    case op::multiply:
+      return complex_product(args[0], args[1]);
+    case op::abs: {
+      // In doubles the squares of floats are exact, which leaves one way to round. Those of doubles are the loop's.
+      if (dtype != DType::complex64) return nullptr;
+      Value* const parts[] = {part_of(args[0], 0), part_of(args[0], 1)};
+      return emit_math(b_, op::hypot, parts, hooks_);
+    }
     case op::add:
       return b_.CreateFAdd(args[0], args[1]);
     case op::subtract:

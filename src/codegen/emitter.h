@@ -116,7 +116,12 @@ class Emitter {
   llvm::Value* compute_float(Op op, std::span<llvm::Value* const> args);
   llvm::Value* extreme(Op op, llvm::Value* a, llvm::Value* b);
   llvm::Value* extreme_of_numbers(Op op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* compute_complex(Op op, std::span<llvm::Value* const> args);
+  llvm::Value* compute_complex(Op op, DType dtype, std::span<llvm::Value* const> args);
+  /// The real or imaginary parts of complex numbers, as floats.
+  llvm::Value* part_of(llvm::Value* value, unsigned part);
+  /// The real parts of one and the imaginary parts of the other.
+  llvm::Value* alternating(llvm::Value* real, llvm::Value* imaginary);
+  llvm::Value* complex_product(llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_integers(Op op, DType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
   /// The function that the target calls for this op.
