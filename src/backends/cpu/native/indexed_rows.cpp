@@ -1,6 +1,7 @@
 #include "backends/cpu/native/indexed_rows.h"
 
 #include "backend/node_call.h"
+#include "backends/cpu/native/elements.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/array.h"
 #include "backends/reference/indices.h"
@@ -14,26 +15,63 @@ namespace lento::cpu {
 
 namespace {
 
+/// An index counted from the front.
+template <class I>
+[[gnu::always_inline]] inline std::int64_t resolved(I index, std::int64_t extent) {
+  const auto k = static_cast<std::int64_t>(index);
+  return std::signed_integral<I> && k < 0 ? k + extent : k;
+}
+/// Negative when it is out of range: when it is negative, or not less than the extent.
+[[gnu::always_inline]] inline std::int64_t wrong_if_negative(std::int64_t k, std::int64_t extent) {
+  return k | static_cast<std::int64_t>(static_cast<std::uint64_t>(extent - 1) - static_cast<std::uint64_t>(k));
+}
+
 /// Adds the offset of each index. Returns a negative number when one is out of range.
+template <class I>
+[[gnu::always_inline]] inline std::int64_t add_offsets_of(const I* indices, std::int64_t stride, std::int64_t count,
+                                                          std::int64_t extent, std::int64_t moves,
+                                                          std::int64_t* offsets) {
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t k = resolved(indices[i * stride], extent);
+    wrong |= wrong_if_negative(k, extent);
+    offsets[i] += static_cast<std::int64_t>(static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(moves));
+  }
+  return wrong;
+}
+
+/// The same for the indices alone.
+template <class I>
+[[gnu::always_inline]] inline std::int64_t look_at_all_of(const I* indices, std::int64_t count, std::int64_t extent) {
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) wrong |= wrong_if_negative(resolved(indices[i], extent), extent);
+  return wrong;
+}
+
 template <class I>
 std::int64_t add_offsets(const I* indices, std::int64_t stride, std::int64_t count, std::int64_t extent,
                          std::int64_t moves, std::int64_t* offsets) {
-  std::int64_t wrong = 0;
-  const auto add = [&](std::int64_t step, std::int64_t factor) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      auto k = static_cast<std::int64_t>(indices[i * step]);
-      if constexpr (std::signed_integral<I>) k += k < 0 ? extent : 0;
-      // Negative when k is, or when it is not less than the extent.
-      wrong |= k | static_cast<std::int64_t>(static_cast<std::uint64_t>(extent - 1) - static_cast<std::uint64_t>(k));
-      offsets[i] += static_cast<std::int64_t>(static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(factor));
-    }
-  };
-  if (stride == 1) {
-    moves == 1 ? add(1, 1) : add(1, moves);
-  } else {
-    add(stride, moves);
-  }
-  return wrong;
+  if (stride != 1) return add_offsets_of(indices, stride, count, extent, moves, offsets);
+  return moves == 1 ? add_offsets_of(indices, 1, count, extent, 1, offsets)
+                    : add_offsets_of(indices, 1, count, extent, moves, offsets);
+}
+
+// Most indices have these types and lie one behind the other: 64-bit comparisons want more than the least processor.
+LENTO_FOR_EVERY_PROCESSOR std::int64_t add_neighbours(const std::int64_t* indices, std::int64_t count,
+                                                      std::int64_t extent, std::int64_t* offsets) {
+  return add_offsets_of(indices, 1, count, extent, 1, offsets);
+}
+LENTO_FOR_EVERY_PROCESSOR std::int64_t add_neighbours(const std::int32_t* indices, std::int64_t count,
+                                                      std::int64_t extent, std::int64_t* offsets) {
+  return add_offsets_of(indices, 1, count, extent, 1, offsets);
+}
+LENTO_FOR_EVERY_PROCESSOR std::int64_t look_at_all(const std::int64_t* indices, std::int64_t count,
+                                                   std::int64_t extent) {
+  return look_at_all_of(indices, count, extent);
+}
+template <class I>
+std::int64_t look_at_all(const I* indices, std::int64_t count, std::int64_t extent) {
+  return look_at_all_of(indices, count, extent);
 }
 
 std::int64_t add_offsets(const void* indices, DType dtype, std::int64_t at, std::int64_t stride, std::int64_t count,
@@ -41,7 +79,14 @@ std::int64_t add_offsets(const void* indices, DType dtype, std::int64_t at, std:
   std::int64_t wrong = 0;
   dispatch(dtype, [&]<class I>() {
     if constexpr (std::integral<I> && !std::same_as<I, bool>) {
-      wrong = add_offsets(static_cast<const I*>(indices) + at, stride, count, extent, moves, offsets);
+      const I* const first = static_cast<const I*>(indices) + at;
+      if constexpr (std::same_as<I, std::int64_t> || std::same_as<I, std::int32_t>) {
+        if (stride == 1 && moves == 1) {
+          wrong = add_neighbours(first, count, extent, offsets);
+          return;
+        }
+      }
+      wrong = add_offsets(first, stride, count, extent, moves, offsets);
     }
   });
   return wrong;
@@ -130,7 +175,11 @@ bool IndexedRows::resolve(const CallArguments& arguments, std::int64_t begin, st
       return offset;
     };
     const std::int64_t base = walk(base_strides_);
-    for (std::int64_t i = 0; i < count; ++i) offsets[i] = base + i * inner_base;
+    if (inner_base == 0) {
+      std::fill_n(offsets, count, base);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) offsets[i] = base + i * inner_base;
+    }
     for (const Term& term : terms_) {
       wrong |= add_offsets(arguments.operands[term.operand], term.dtype, walk(term.strides),
                            rank == 0 ? 0 : term.strides.back(), count, term.extent, term.moves, offsets);
@@ -154,12 +203,12 @@ void IndexedRows::check(Op op, const CallArguments& arguments) const {
   std::atomic<bool> wrong{false};
   for (const Term& term : terms_) {
     parallel_for(element_count(term.shape), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-      std::int64_t offsets[kBlock] = {};
       std::int64_t found = 0;
-      for (std::int64_t at = begin; at < end; at += kBlock) {
-        found |= add_offsets(arguments.operands[term.operand], term.dtype, at, 1, std::min(kBlock, end - at),
-                             term.extent, 0, offsets);
-      }
+      dispatch(term.dtype, [&]<class I>() {
+        if constexpr (std::integral<I> && !std::same_as<I, bool>)
+          found =
+              look_at_all(static_cast<const I*>(arguments.operands[term.operand]) + begin, end - begin, term.extent);
+      });
       if (found < 0) wrong.store(true, std::memory_order_relaxed);
     });
   }

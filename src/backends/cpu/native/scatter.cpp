@@ -28,6 +28,7 @@ struct Part {
   std::int64_t last = 0;
   std::int64_t row_first = 0;
   std::int64_t row_last = 1;
+  bool whole = false;  // all rows
 };
 
 /// `target` becomes what `combine` makes of it and `value`. 16-bit floats are rounded after each update.
@@ -56,6 +57,11 @@ void apply_part(const IndexedRows& indexed, const CallArguments& arguments, cons
   for (std::int64_t at = 0; at < indexed.rows(); at += IndexedRows::kBlock) {
     const std::int64_t count = std::min(indexed.rows() - at, IndexedRows::kBlock);
     indexed.resolve(arguments, at, at + count, offsets);
+    if (row == 1 && part.whole) {
+      for (std::int64_t i = 0; i < count; ++i) __builtin_prefetch(out + offsets[i], 1);
+      for (std::int64_t i = 0; i < count; ++i) update(out[offsets[i]], value[at + i]);
+      continue;
+    }
     // Which of them fall into the part, without a branch that nobody could predict.
     std::int64_t found = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -125,7 +131,8 @@ class ScatterCall final : public PreparedCall {
       for (std::int64_t p = begin; p < end; ++p) {
         const std::int64_t first = p * length;
         const std::int64_t last = std::min(units, first + length);
-        const Part part = cut_rows ? Part{0, size_, first, last} : Part{first * row, last * row, 0, row};
+        const Part part = cut_rows ? Part{0, size_, first, last, true}
+                                   : Part{first * row, last * row, 0, row, first == 0 && last == units};
         apply_part<T>(indexed_, arguments, value, part, update);
       }
     });

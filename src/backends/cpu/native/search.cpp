@@ -1,5 +1,6 @@
 // Positions found by looking: where values belong in a sorted tensor, and where elements differ from zero.
 #include "backend/node_call.h"
+#include "backends/cpu/native/elements.h"
 #include "backends/cpu/prepared_call.h"
 #include "backends/cpu/threads.h"
 #include "backends/reference/arithmetic.h"
@@ -11,6 +12,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace lento::cpu {
@@ -76,6 +80,45 @@ class SearchSortedCall final : public PreparedCall {
   bool right_;
 };
 
+/// How many of these differ from zero.
+template <class T>
+std::int64_t count_nonzero(const T* x, std::int64_t count) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found += reference::is_nonzero(x[i]) ? 1 : 0;
+  return found;
+}
+
+/// A mask is bytes that are 0 and 1: of 255 of them the sum is a byte.
+LENTO_FOR_EVERY_PROCESSOR std::int64_t count_ones(const std::uint8_t* x, std::int64_t count) {
+  constexpr std::int64_t kLanes = 64;
+  std::int64_t found = 0;
+  std::int64_t at = 0;
+  while (at + kLanes <= count) {
+    std::uint8_t sums[kLanes] = {};
+    for (const std::int64_t end = std::min(count, at + 255 * kLanes); at + kLanes <= end; at += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        sums[lane] = static_cast<std::uint8_t>(sums[lane] + x[at + lane]);
+    }
+    for (const std::uint8_t sum : sums) found += sum;
+  }
+  for (; at < count; ++at) found += x[at];
+  return found;
+}
+std::int64_t count_nonzero(const bool* x, std::int64_t count) {
+  return count_ones(reinterpret_cast<const std::uint8_t*>(x), count);
+}
+
+/// Elements that are passed over at once if they are zero: bytes of a mask, which often has long runs of them. So many
+/// that among random ones there is hardly ever such a run: nobody could predict where.
+constexpr std::int64_t kStep = 32;
+template <class T>
+bool are_zero(const T* x) {
+  if constexpr (!std::same_as<T, bool>) return false;
+  std::uint64_t bytes[kStep / 8];
+  std::memcpy(bytes, x, sizeof bytes);
+  return (bytes[0] | bytes[1] | bytes[2] | bytes[3]) == 0;
+}
+
 class NonzeroCall final : public PreparedCall {
  public:
   NonzeroCall(DType dtype, std::int64_t count, std::int64_t expected)
@@ -96,10 +139,8 @@ class NonzeroCall final : public PreparedCall {
     std::vector<std::int64_t> first(static_cast<std::size_t>(parts));
     parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
-        std::int64_t found = 0;
-        const std::int64_t last = std::min(count_, (p + 1) * kPart);
-        for (std::int64_t i = p * kPart; i < last; ++i) found += reference::is_nonzero(x[i]) ? 1 : 0;
-        first[static_cast<std::size_t>(p)] = found;
+        const std::int64_t begins = p * kPart;
+        first[static_cast<std::size_t>(p)] = count_nonzero(x + begins, std::min(kPart, count_ - begins));
       }
     });
     std::int64_t total = 0;
@@ -120,9 +161,17 @@ class NonzeroCall final : public PreparedCall {
         const std::int64_t last = std::min(count_, (p + 1) * kPart);
         for (std::int64_t block = p * kPart; block < last; block += kBlock) {
           std::int64_t found = 0;
-          for (std::int64_t i = block; i < std::min(last, block + kBlock); ++i) {
-            positions[found] = i;
-            found += reference::is_nonzero(x[i]) ? 1 : 0;
+          const std::int64_t end = std::min(last, block + kBlock);
+          for (std::int64_t i = block; i < end;) {
+            const std::int64_t next = std::min(end, i + kStep);
+            if (next - i == kStep && are_zero(x + i)) {
+              i = next;
+              continue;
+            }
+            for (; i < next; ++i) {
+              positions[found] = i;
+              found += reference::is_nonzero(x[i]) ? 1 : 0;
+            }
           }
           std::copy_n(positions, found, out + at);
           at += found;
