@@ -1,9 +1,7 @@
 // The runtime with a device that is not the CPU: a driver that interprets kernels, has no calls of its own, and has
 // other limits. Every device that gives as much gets the same results.
-#include "backend/driver.h"
+#include "cpu/interpreting_driver.h"
 
-#include "backends/reference/dispatch.h"
-#include "backends/reference/interpret_kernel.h"
 #include "backends/reference/interpreter.h"
 #include "cpu/check_kernel.h"
 #include "cpu/graph_case.h"
@@ -13,70 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
 namespace lento::test {
 namespace {
-
-class InterpretingDriver final : public Driver {
- public:
-  std::size_t launches = 0;
-  std::size_t nodes = 0;
-
-  const Target& target() const override {
-    static const Target target{
-        .computes = [](Op, DType compute, DType) { return !is_complex(compute); },
-        .casts = [](DType, DType) { return true; },
-        .reduces = [](Op, DType dtype) { return !is_complex(dtype); },
-        .holds = [](DType) { return true; },
-        .most_nodes = 7,
-        .most_instructions = 24,
-        .least_row = 4,
-        .tile_elements = 0,
-        .alignment = 256,
-    };
-    return target;
-  }
-
-  BufferRef allocate(std::size_t bytes) override { return allocate_host(bytes, 0); }
-  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-
-  PreparedSchedule prepare(const Graph&, const Schedule& schedule, const CompileOptions&) override {
-    PreparedSchedule prepared;
-    prepared.kernels.resize(schedule.kernels.size(), std::make_shared<Nothing>());
-    prepared.calls.resize(schedule.steps.size());
-    for (const Kernel& kernel : schedule.kernels) EXPECT_LE(kernel.body.size(), target().most_instructions);
-    for (const Place& place : schedule.places) {
-      if (place.kind != Place::Kind::temporary) continue;
-      EXPECT_EQ(place.offset % target().alignment, 0U);
-    }
-    EXPECT_TRUE(schedule.chains.empty());
-    return prepared;
-  }
-
-  void launch(const KernelLaunch& launch) override {
-    ++launches;
-    reference::interpret(*launch.kernel, launch.arguments);
-  }
-  void launch_chain(std::span<const KernelLaunch>, std::span<const TileOperand>, const Chain&) override {
-    ADD_FAILURE() << "the target has no chains";
-  }
-  void run_node(const NodeCall& call) override {
-    ++nodes;
-    reference::run_node(call);
-  }
-  void begin_submission() override { ADD_FAILURE() << "the device has no queues"; }
-
- private:
-  struct Nothing final : KernelBinary {
-    std::size_t code_bytes() const override { return 0; }
-  };
-};
 
 std::vector<std::byte> bytes_of(const Outcome& outcome) {
   const auto* first = reinterpret_cast<const std::byte*>(outcome.bytes.data());
