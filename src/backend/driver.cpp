@@ -18,6 +18,10 @@ void Driver::launch_chain(std::span<const KernelLaunch>, std::span<const TileOpe
   fail<BackendError>("this device has no chains of kernels");
 }
 
+void Driver::launch_batch(std::span<const KernelLaunch> launches) {
+  for (const KernelLaunch& each : launches) launch(each);
+}
+
 BadValue PreparedCall::explain(std::size_t, StatusWord word) const {
   return {ErrorKind::backend, fmt::format("the device failed with status {}", word)};
 }

@@ -122,6 +122,9 @@ class Driver {
   /// target has tiles.
   virtual void launch_chain(std::span<const KernelLaunch> launches, std::span<const TileOperand> tile_operands,
                             const Chain& chain);
+  /// Runs the kernels of a batch: in any order, or at once. Called only when the target has batches. A device that has
+  /// nothing better launches one after the other.
+  virtual void launch_batch(std::span<const KernelLaunch> launches);
   /// Of a device without queues: runs an op that has no code of the device's own, or a node of a step in which
   /// something failed. Throws Error. With queues, such ops run on the CPU device.
   virtual void run_node(const NodeCall& call);

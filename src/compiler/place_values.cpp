@@ -110,27 +110,30 @@ Temporaries find_lifetimes(const Graph& graph, const Schedule& schedule, const s
 }
 
 /// What lives inside one chain has room for a tile; everything else lies in the block, alive during the whole of a
-/// chain that touches it, because the steps of a chain run interleaved.
+/// chain or a batch that touches it, because the steps of a chain run interleaved, and those of a batch at once.
 void place_temporaries(Schedule& schedule, const Temporaries& temporaries, std::size_t alignment) {
+  std::vector<Turn> turn_of(schedule.steps.size());
   std::vector<std::uint32_t> chain_of(schedule.steps.size(), ~0U);
-  for (std::uint32_t c = 0; c < schedule.chains.size(); ++c) {
-    for (std::uint32_t s = schedule.chains[c].first; s <= schedule.chains[c].last; ++s) chain_of[s] = c;
+  std::uint32_t chains = 0;
+  for (const Turn& turn : turns(schedule)) {
+    std::fill(turn_of.begin() + turn.first, turn_of.begin() + turn.last + 1, turn);
+    if (turn.kind != Turn::Kind::chain) continue;
+    std::fill(chain_of.begin() + turn.first, chain_of.begin() + turn.last + 1, chains++);
   }
   std::vector<Temporaries> in_tiles(schedule.chains.size());
   Temporaries whole;
   for (std::size_t i = 0; i < temporaries.nodes.size(); ++i) {
     Lifetime lifetime = temporaries.lifetimes[i];
-    const std::uint32_t first = chain_of[lifetime.first];
-    const std::uint32_t last = chain_of[lifetime.last];
-    if (first != ~0U && first == last) {
+    const std::uint32_t chain = chain_of[lifetime.first];
+    if (chain != ~0U && chain == chain_of[lifetime.last]) {
       const auto elements = static_cast<std::size_t>(schedule.steps[lifetime.first].kernel().sizes[0]);
-      lifetime.bytes = lifetime.bytes / elements * static_cast<std::size_t>(schedule.chains[first].tile);
-      in_tiles[first].lifetimes.push_back(lifetime);
-      in_tiles[first].nodes.push_back(temporaries.nodes[i]);
+      lifetime.bytes = lifetime.bytes / elements * static_cast<std::size_t>(schedule.chains[chain].tile);
+      in_tiles[chain].lifetimes.push_back(lifetime);
+      in_tiles[chain].nodes.push_back(temporaries.nodes[i]);
       continue;
     }
-    if (first != ~0U) lifetime.first = schedule.chains[first].first;
-    if (last != ~0U) lifetime.last = schedule.chains[last].last;
+    lifetime.first = turn_of[lifetime.first].first;
+    lifetime.last = turn_of[lifetime.last].last;
     whole.lifetimes.push_back(lifetime);
     whole.nodes.push_back(temporaries.nodes[i]);
   }

@@ -26,6 +26,11 @@ std::string steps_text(const Schedule& schedule, const Graph& graph) {
     if (chain != schedule.chains.end()) {
       text += fmt::format(" in tiles together with steps {} to {}", chain->first, chain->last);
     }
+    const auto batch =
+        std::ranges::find_if(schedule.batches, [&](const Batch& b) { return s >= b.first && s <= b.last; });
+    if (batch != schedule.batches.end()) {
+      text += fmt::format(" in one launch with steps {} to {}", batch->first, batch->last);
+    }
     text += '\n';
   }
   return text;

@@ -1,5 +1,6 @@
 #include "compiler/schedule.h"
 
+#include "compiler/batches.h"
 #include "compiler/chains.h"
 #include "compiler/fuse_into_kernels.h"
 #include "compiler/place_values.h"
@@ -110,6 +111,22 @@ void put_in_order(const Graph& graph, Schedule& schedule) {
 
 }  // namespace
 
+std::vector<Turn> turns(const Schedule& schedule) {
+  std::vector<Turn> all;
+  auto chain = schedule.chains.begin();
+  auto batch = schedule.batches.begin();
+  for (std::uint32_t s = 0; s < schedule.steps.size(); s = all.back().last + 1) {
+    if (chain != schedule.chains.end() && chain->first == s) {
+      all.push_back({Turn::Kind::chain, s, (chain++)->last});
+    } else if (batch != schedule.batches.end() && batch->first == s) {
+      all.push_back({Turn::Kind::batch, s, (batch++)->last});
+    } else {
+      all.push_back({Turn::Kind::step, s, s});
+    }
+  }
+  return all;
+}
+
 std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, const Step& step) {
   std::vector<OperandRef> operands;
   if (step.is_kernel()) {
@@ -144,6 +161,7 @@ Schedule make_schedule(const Graph& graph, const Target& target, const CompileOp
   put_in_order(graph, schedule);
   find_in_place(graph, schedule);
   if (target.tile_elements != 0) schedule.chains = find_chains(schedule, target.tile_elements);
+  if (options.fusion) schedule.batches = gather_batches(graph, target, schedule);
   place_values(graph, target, schedule);
   return schedule;
 }

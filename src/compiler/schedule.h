@@ -2,6 +2,7 @@
 // strides, and calls of single ops. What lies where, and for how long, is decided here, before anything runs.
 #pragma once
 
+#include "compiler/batches.h"
 #include "compiler/chains.h"
 #include "compiler/fuse.h"
 #include "compiler/kernel.h"
@@ -70,6 +71,7 @@ struct Schedule {
   std::vector<Kernel> kernels;  // each once
   std::vector<Step> steps;
   std::vector<Chain> chains;        // in the order of steps
+  std::vector<Batch> batches;       // likewise; none has steps of a chain
   std::vector<OperandRef> same_as;  // one per node: the stored value that has its elements (Fusion::same_as)
   std::vector<Place> places;        // one per node
   std::size_t temporary_bytes = 0;  // of the block that all temporaries share
@@ -80,6 +82,16 @@ struct Schedule {
     return operand.kind() == OperandRef::Kind::record ? same_as[operand.index()] : operand;
   }
 };
+
+/// Steps that run together: one alone, those of a chain, or those of a batch.
+struct Turn {
+  enum class Kind : std::uint8_t { step, chain, batch };
+  Kind kind;
+  std::uint32_t first;  // step
+  std::uint32_t last;   // step
+};
+/// All steps, in their order.
+std::vector<Turn> turns(const Schedule& schedule);
 
 /// The graph inputs and stored nodes that a step reads; one that it reads in several ways is there several times.
 std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, const Step& step);

@@ -14,6 +14,7 @@ CompiledProgram::CompiledProgram(Graph graph, Driver& driver, const Target& targ
     : graph_(std::move(graph)), driver_(driver), queues_(queues) {
   if (options.fusion) simplified_ = to_string(simplify(graph_));
   schedule_ = make_schedule(graph_, target, options);
+  turns_ = turns(schedule_);
   prepared_ = driver.prepare(graph_, schedule_, options);
   step_of_.resize(graph_.nodes.size(), 0);
   for (std::uint32_t s = 0; s < schedule_.steps.size(); ++s) {

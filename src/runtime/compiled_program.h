@@ -34,7 +34,7 @@ class CompiledProgram final : public Program {
   std::size_t reused_bytes(std::span<const std::uint8_t> donated) const override {
     return donors_.reused_bytes(schedule_, donated);
   }
-  std::size_t launch_count() const override { return schedule_.steps.size(); }
+  std::size_t launch_count() const override { return turns_.size(); }
   std::size_t compiled_kernels() const override { return prepared_.compiled; }
   std::size_t code_bytes() const override;
   std::string text() const override;
@@ -59,6 +59,7 @@ class CompiledProgram final : public Program {
   DeviceQueues* queues_;
   std::string simplified_;  // what was done to the graph, for people
   Schedule schedule_;
+  std::vector<Turn> turns_;
   PreparedSchedule prepared_;
   std::vector<std::uint32_t> step_of_;  // one per node; of views and numbers it means nothing
   Donors donors_;

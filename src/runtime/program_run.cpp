@@ -14,6 +14,7 @@ namespace lento {
 namespace {
 
 const CounterId kDonation = counter_id("donation");
+const CounterId kLaunch = counter_id("kernel.launch");
 const CounterId kOnDevice = counter_id("launch.device");
 
 constexpr std::size_t kNumberBytes = 16;  // KernelArguments::numbers
@@ -44,14 +45,15 @@ ProgramRun::ProgramRun(const CompiledProgram& program, const RunArguments& argum
 }
 
 void ProgramRun::run() {
-  auto chain = schedule_.chains.begin();
   auto region = program_.regions_.begin();
-  std::uint32_t s = 0;
-  while (s < schedule_.steps.size()) {
+  auto turn = program_.turns_.begin();
+  while (turn != program_.turns_.end()) {
+    const std::uint32_t s = turn->first;
     const Step& step = schedule_.steps[s];
-    std::uint32_t last = s;
-    if (chain != schedule_.chains.end() && chain->first == s) last = (chain++)->last;
-    if (step.is_kernel()) {
+    std::uint32_t last = turn->last;
+    if (turn->kind == Turn::Kind::batch) {
+      run_batch(*turn);
+    } else if (step.is_kernel()) {
       run_kernels(s, last);
     } else if (region != program_.regions_.end() && region->first == s) {
       last = region->last;
@@ -60,7 +62,8 @@ void ProgramRun::run() {
     } else if (program_.prepared_.calls[s] == nullptr || !run_call(s, step)) {
       run_call_alone(s);
     }
-    s = last + 1;
+    // A region goes over several turns.
+    while (turn != program_.turns_.end() && turn->last <= last) ++turn;
   }
   if (status_ != nullptr) {
     begin_submission();
@@ -219,8 +222,38 @@ void ProgramRun::run_kernels(std::uint32_t first, std::uint32_t last) {
   if (!found) run_alone(first, last);
 }
 
-void ProgramRun::launch(std::uint32_t first) {
+void ProgramRun::run_batch(const Turn& batch) {
+  if (!bind_batch(batch)) {
+    // What stands in the way of one kernel is nothing to the others.
+    for (std::uint32_t s = batch.first; s <= batch.last; ++s) run_kernels(s, s);
+    return;
+  }
+  or_poison(batch.first, batch.last, [&] {
+    count_launch();
+    driver_.launch_batch(kernels_.launches);
+  });
+}
+
+bool ProgramRun::bind_batch(const Turn& batch) {
+  if (!find_operands(batch.first, batch.last)) return false;
+  try {
+    begin_submission();
+    bind(batch.first, batch.last);
+  } catch (const Error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+void ProgramRun::count_launch() const {
+  count(kLaunch);
   if (queues_ != nullptr) count(kOnDevice);
+}
+
+void ProgramRun::launch(std::uint32_t first) {
+  count_launch();
   if (kernels_.launches.size() == 1) {
     driver_.launch(kernels_.launches.front());
   } else {

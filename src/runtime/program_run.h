@@ -55,6 +55,9 @@ class ProgramRun {
 
   /// Runs a kernel, or all of a chain of kernels.
   void run_kernels(std::uint32_t first, std::uint32_t last);
+  /// Runs the kernels of a batch; one by one when they do not go together.
+  void run_batch(const Turn& batch);
+  bool bind_batch(const Turn& batch);
   /// Where the operands of the kernels lie that come from outside; false when they have to run node by node, because
   /// one of them failed. A device with queues computes beside a failure, as it does beside those that it finds itself:
   /// nothing is known to be wrong with what does not depend on it.
@@ -64,6 +67,7 @@ class ProgramRun {
   /// Gives the results memory and makes the launches complete.
   void bind(std::uint32_t first, std::uint32_t last);
   void launch(std::uint32_t first);
+  void count_launch() const;
   /// False when something it reads has failed; then running it alone finds out what. A device with queues leaves it
   /// out.
   bool run_call(std::uint32_t number, const Step& step);

@@ -1,11 +1,15 @@
-// What running a kernel notes about it.
+// What running kernels notes about them, and that all of a batch run.
 #include "backends/cpu/launch.h"
 
 #include "backends/cpu/launch_chain.h"
 #include "cpu/random_kernel.h"
 
+#include <lento/threads.h>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace lento::testing {
@@ -51,6 +55,35 @@ TEST(Launch, LongRunsOfAChainDoTooForEachKernelInIt) {
   cpu::launch_chain(launches, {}, chain);
   EXPECT_GT(first.code->uses(), 20U);
   EXPECT_EQ(second.code->uses(), first.code->uses());
+}
+
+TEST(Launch, EachKernelOfABatchCountsItsOwnWork) {
+  const Prepared small, large;
+  const KernelLaunch launches[] = {small.launch(1), large.launch(kThreeMilliseconds)};
+  cpu::launch_batch(launches);
+  EXPECT_EQ(small.code->uses(), 1U);
+  EXPECT_GT(large.code->uses(), 20U);
+}
+
+TEST(Launch, EveryKernelOfABatchRunsOnSomeThread) {
+  const int before = get_num_threads();
+  const Prepared alone;
+  cpu::launch(alone.launch(1));
+  std::vector<Prepared> all(7);
+  for (const int threads : {1, 2, 5}) {
+    for (const double cost : {0.0, cpu::kGrain / 3, cpu::kGrain * 4}) {
+      set_num_threads(threads);
+      std::vector<KernelLaunch> launches;
+      for (Prepared& one : all) {
+        for (std::size_t i = 0; i < one.memory.size(); ++i)
+          std::ranges::copy(one.call.memory[i], one.memory[i].begin());
+        launches.push_back(one.launch(cost));
+      }
+      cpu::launch_batch(launches);
+      for (const Prepared& one : all) EXPECT_EQ(one.memory, alone.memory) << threads << " threads, cost " << cost;
+    }
+  }
+  set_num_threads(before);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from engine import Counts
 from lento import nn, optim
+from on_device import not_on_another_device
 
 OPTIMIZERS: dict[str, tuple[Callable[[Any], optim.Optimizer], str]] = {
     # name: (here, in torch)
@@ -444,3 +445,47 @@ def test_gradients_are_matched_by_their_keys() -> None:
         optim.SGD(parameters, lr=1.0).step({"b": lento.ones(1)})
     with pytest.raises(TypeError, match="instead of a tensor"):
         optim.SGD(parameters, lr=1.0).step({"a": 3.0, "b": lento.ones(1)})
+
+
+@not_on_another_device("how many launches a step is depends on the device")
+# Lion moves its mean in a kernel of its own: after the one that reads it.
+@pytest.mark.parametrize(
+    ("optimizer", "launches"), [(optim.Adam, 1), (optim.AdamW, 1), (optim.SGD, 1), (optim.Lion, 2)]
+)
+def test_small_parameters_share_a_launch(optimizer: Callable[..., optim.Optimizer], launches: int) -> None:
+    weights = {f"w{n}": lento.asarray(np.full((n, 3), 0.5, np.float32)) for n in range(2, 102)}
+    gradients = {name: lento.asarray(np.full(w.shape, 0.25, np.float32)) for name, w in weights.items()}
+    training = optimizer(weights, lr=0.1)
+    for _ in range(2):
+        training.step(gradients)
+        lento.step(wait=True)
+    counts = Counts()
+    training.step(gradients)
+    lento.step(wait=True)
+    assert counts["kernel.launch"] == launches
+    assert counts["kernel.compile"] == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bits_do_not_depend_on_parameters_that_share_a_launch(threads: int) -> None:
+    """D7: with fusion off every op is a launch of its own."""
+
+    def train() -> list[bytes]:
+        random = np.random.default_rng(0)
+        sizes = [1, 7, 64, 1000, 4096, 5, 30000, 12]
+        weights = {str(n): lento.asarray(random.standard_normal(n, np.float32)) for n in sizes}
+        gradients = {str(n): lento.asarray(random.standard_normal(n, np.float32)) for n in sizes}
+        optimizer = optim.Adam(weights, lr=0.1)
+        for _ in range(3):
+            optimizer.step(optim.clip_grad_norm(gradients, 1.0)[0])
+            lento.step(wait=True)
+        return [np.asarray(w).tobytes() for w in weights.values()]
+
+    before = lento.get_num_threads()
+    lento.set_num_threads(threads)
+    try:
+        with lento.options(fusion=False):
+            apart = train()
+        assert train() == apart
+    finally:
+        lento.set_num_threads(before)

@@ -31,6 +31,8 @@ const Target& cpu_target() {
       .most_nodes = 60,
       .least_row = 16,
       .tile_elements = 2048,
+      .batch_cost = kGrain,
+      .batch_kernels = 256,
       .alignment = 64,
       .nanoseconds_per_instruction = kNanosecondsPerInstruction,
   };
@@ -74,6 +76,7 @@ class CpuDriver final : public Driver {
                     const Chain& chain) override {
     cpu::launch_chain(launches, tile_operands, chain);
   }
+  void launch_batch(std::span<const KernelLaunch> launches) override { cpu::launch_batch(launches); }
   void run_node(const NodeCall& call) override { reference::run_node(call); }
 };
 

@@ -8,8 +8,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <numeric>
+#include <vector>
 
 namespace lento::cpu {
 
@@ -37,6 +36,18 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value - 1) / multiple * multiple + multiple;
 }
 
+/// How many dimensions one point of the outer ones has.
+std::size_t dims_inside(const Kernel& kernel) { return kernel.form == LoopForm::column ? 2 : 1; }
+
+KernelRange whole_range(const KernelLaunch& launch) {
+  std::int64_t outer = 1;
+  for (std::size_t d = 0; d + dims_inside(*launch.kernel) < launch.sizes.size(); ++d) outer *= launch.sizes[d];
+  return {0, outer, 0, launch.sizes.back()};
+}
+
+/// What a call of a kernel costs besides its elements, in elements times instructions: some 60 ns.
+constexpr std::int64_t kCallCost = 1000;
+
 /// One launch, cut into parts.
 class Parts {
  public:
@@ -46,11 +57,10 @@ class Parts {
         arguments_(launch.arguments),
         sizes_(launch.sizes),
         cost_(launch.cost) {
-    const std::size_t inside = kernel_.form == LoopForm::column ? 2 : 1;
-    outer_ = std::accumulate(sizes_.begin(), sizes_.end() - static_cast<std::ptrdiff_t>(inside), std::int64_t{1},
-                             std::multiplies<>());
-    reduced_ = sizes_[sizes_.size() - inside];
-    inner_ = sizes_.back();
+    const KernelRange all = whole_range(launch);
+    outer_ = all.end;
+    inner_ = all.inner_end;
+    reduced_ = sizes_[sizes_.size() - dims_inside(kernel_)];
   }
 
   void run() {
@@ -158,5 +168,22 @@ void note_work(CachedKernel& kernel, double cost) {
 }
 
 void launch(const KernelLaunch& launch) { Parts(launch).run(); }
+
+void launch_batch(std::span<const KernelLaunch> launches) {
+  const auto run = [&](std::size_t i) { code_of(launches[i]).run(launches[i].arguments, whole_range(launches[i])); };
+  // Where each begins, if all stand in one row.
+  std::vector<std::int64_t> begins;
+  begins.reserve(launches.size());
+  std::int64_t total = 0;
+  for (const KernelLaunch& launch : launches) {
+    note_work(kernel_of(launch), launch.cost);
+    begins.push_back(total);
+    total += static_cast<std::int64_t>(launch.cost) + kCallCost;
+  }
+  parallel_for(total, static_cast<std::int64_t>(kGrain), [&](std::int64_t begin, std::int64_t end) {
+    auto i = static_cast<std::size_t>(std::ranges::lower_bound(begins, begin) - begins.begin());
+    for (; i < launches.size() && begins[i] < end; ++i) run(i);
+  });
+}
 
 }  // namespace lento::cpu

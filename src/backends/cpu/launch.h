@@ -5,6 +5,8 @@
 #include "backend/driver.h"
 #include "backends/cpu/code/jit.h"
 
+#include <span>
+
 namespace lento::cpu {
 
 /// A vector instruction does an element in about this time, everything counted.
@@ -22,5 +24,8 @@ void note_work(CachedKernel& kernel, double cost);
 
 /// Does every point. Counts as a use of the code.
 void launch(const KernelLaunch& launch);
+/// Does every point of small kernels that have nothing to do with each other. Each runs whole, on some thread. Counts
+/// as a use of every code.
+void launch_batch(std::span<const KernelLaunch> launches);
 
 }  // namespace lento::cpu
