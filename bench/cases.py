@@ -395,6 +395,16 @@ CASES = [
     *training("gpt", 1.15),
     *training("conv", 1.0),
     *training("lstm", 1.2),
+    Case(
+        "train-adam-100",
+        "Adam: 100 weights of 64 to 4096 elements",
+        nothing,
+        uniform(),
+        (Faster(1.0, TRAINERS),),
+        unit="µs",
+        model=MODELS["adam-100"],
+        tolerance=1e-4,
+    ),
 ]
 
 

@@ -20,7 +20,8 @@ RATE = 1e-4
 class Model:
     name: str
     title: str
-    loss: Callable[..., Any]
+    # None: the batch is a gradient for each weight, and only the optimizer's step is timed.
+    loss: Callable[..., Any] | None
     # Weights and a batch; quick ones are tiny.
     make: Callable[[np.random.Generator, bool], tuple[Arrays, list[np.ndarray]]]
 
@@ -155,9 +156,20 @@ def lstm_loss(p: Any, w: dict[str, Any], text: Any, following: Any) -> Any:
     return p.cross_entropy(logits.reshape(length * batch, logits.shape[-1]), following)
 
 
+# ---- an optimizer's step alone, over as many small weights as a large model has, and a scale, whose value is compared
+
+
+def adam_inputs(random: np.random.Generator, quick: bool) -> tuple[Arrays, list[np.ndarray]]:
+    sizes = np.exp(random.uniform(np.log(64), np.log(4096), 3 if quick else 99)).astype(int)
+    weights = {"scale": random.standard_normal(1, np.float32)}
+    weights |= {f"{i}.weight": random.standard_normal(n, np.float32) for i, n in enumerate(sizes)}
+    return weights, [random.standard_normal(w.shape, np.float32) for w in weights.values()]
+
+
 MODELS = {
     "mlp": Model("MLP", "784-512-512-10, batch 128, Adam", mlp_loss, mlp_inputs),
     "gpt": Model("GPT", "4 layers, C=256, H=4, T=128, B=4, Adam", gpt_loss, gpt_inputs),
     "conv": Model("CNN", "7 conv 3×3×32 on 32×3×32×32, Adam", conv_loss, conv_inputs),
     "lstm": Model("LSTM", "2 layers, C=200, T=35, B=20, 1000 words, Adam", lstm_loss, lstm_inputs),
+    "adam-100": Model("Adam", "step over 100 weights of 64 to 4096 elements", None, adam_inputs),
 }

@@ -134,7 +134,7 @@ class Worker:
         for _ in want:
             loss = step()
             self.peer.wait(loss)
-            got.append(float(self.peer.numpy(loss)))
+            got.append(self.peer.numpy(loss).item())
         compare(np.array(got, np.float32), want, case.tolerance)
         return lambda: self.peer.wait(step())
 
@@ -147,6 +147,8 @@ class Worker:
         arrays, inputs = case.model.inputs(self.quick)
         weights = {name: self.peer.parameter(name, values.astype(dtype)) for name, values in arrays.items()}
         batch = self.tensors([a.astype(dtype) if a.dtype.kind == "f" else a for a in inputs])
+        if case.model.loss is None:
+            return partial(self.peer.updater, weights, dict(zip(weights, batch, strict=True)), RATE)
         return partial(self.peer.trainer, case.model.loss, weights, batch, RATE)
 
     def losses(self, name: str, path: str) -> dict[str, Any]:
@@ -156,7 +158,7 @@ class Worker:
         for _ in range(CHECKED_STEPS):
             loss = step()
             self.peer.wait(loss)
-            made.append(float(self.peer.numpy(loss)))
+            made.append(self.peer.numpy(loss).item())
         np.save(path, np.array(made))
         return {}
 

@@ -76,6 +76,11 @@ class Peer:
         Waiting for that waits for the new weights too."""
         raise MissingError("no training")
 
+    def updater(self, weights: dict[str, Any], gradients: dict[str, Any], rate: float) -> Callable[[], Any]:
+        """A function that takes one step of Adam with these gradients and gives the new weight "scale". Waiting for it
+        waits for all of them."""
+        raise MissingError("no updates alone")
+
     def numpy(self, result: Any) -> np.ndarray:
         return np.asarray(result)
 

@@ -91,17 +91,12 @@ class Jax(Peer):
         self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
     ) -> Callable[[], Any]:
         def train(state: Any, count: Any, *batch: Any) -> Any:
-            weights, means, squares = state
-            value, gradients = jax.value_and_grad(lambda weights: loss(self, weights, *batch))(weights)
-            means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, gradients)
-            squares = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, squares, gradients)
-            size, root = rate / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
-            weights = jax.tree.map(lambda w, m, s: w - size * m / (jnp.sqrt(s) / root + 1e-8), weights, means, squares)
-            return value, (weights, means, squares)
+            value, gradients = jax.value_and_grad(lambda weights: loss(self, weights, *batch))(state[0])
+            return value, adam(state, gradients, count, rate)
 
         train = jax.jit(train, donate_argnums=0)
         batch = [jnp.transpose(x, (0, 2, 3, 1)) if x.ndim == 4 else x for x in batch]
-        state = (weights, jax.tree.map(jnp.zeros_like, weights), jax.tree.map(jnp.zeros_like, weights))
+        state = start_of_adam(weights)
         count = 0
 
         def step() -> Any:
@@ -111,3 +106,30 @@ class Jax(Peer):
             return value
 
         return step
+
+    def updater(self, weights: dict[str, Any], gradients: dict[str, Any], rate: float) -> Callable[[], Any]:
+        update = jax.jit(lambda state, gradients, count: adam(state, gradients, count, rate), donate_argnums=0)
+        state = start_of_adam(weights)
+        count = 0
+
+        def step() -> Any:
+            nonlocal state, count
+            count += 1
+            state = update(state, gradients, np.float32(count))
+            return state[0]["scale"]
+
+        return step
+
+
+def start_of_adam(weights: dict[str, Any]) -> Any:
+    """Weights, means and squares."""
+    return weights, jax.tree.map(jnp.zeros_like, weights), jax.tree.map(jnp.zeros_like, weights)
+
+
+def adam(state: Any, gradients: Any, count: Any, rate: float) -> Any:
+    weights, means, squares = state
+    means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, gradients)
+    squares = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, squares, gradients)
+    size, root = rate / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
+    weights = jax.tree.map(lambda w, m, s: w - size * m / (jnp.sqrt(s) / root + 1e-8), weights, means, squares)
+    return weights, means, squares

@@ -82,3 +82,12 @@ class Lento(Peer):
             return value
 
         return step
+
+    def updater(self, weights: dict[str, Any], gradients: dict[str, Any], rate: float) -> Callable[[], Any]:
+        optimizer = lento.optim.Adam(weights, lr=rate)
+
+        def step() -> Any:
+            optimizer.step(gradients)
+            return weights["scale"]
+
+        return step

@@ -120,6 +120,18 @@ class Torch(Peer):
 
         return step
 
+    def updater(self, weights: dict[str, Any], gradients: dict[str, Any], rate: float) -> Callable[[], Any]:
+        for name, weight in weights.items():
+            weight.requires_grad_().grad = gradients[name]
+        update = self.compile_training(self.optimizer(list(weights.values()), rate).step)
+        scale = weights["scale"].detach()
+
+        def step() -> Any:
+            update()
+            return scale
+
+        return step
+
     def optimizer(self, weights: list[Any], rate: float) -> Any:
         # One kernel for each weight; without it twelve.
         return torch.optim.Adam(weights, lr=rate, fused=True)
