@@ -10,15 +10,56 @@ namespace lento {
 
 namespace {
 
+/// How a kernel takes part in batches.
+enum class Part : std::uint8_t {
+  none,   // it is large, or a call, or a chain
+  small,  // it does
+  last,   // it is larger, but nothing reads what it makes
+};
+
 /// A step, or the steps of a chain, which stay together.
 struct Unit {
   std::uint32_t first;
   std::uint32_t last;
-  bool is_small;
+  Part part;
 };
 
-/// Finds a new order for the steps between two calls. Small kernels wait, each on a level: behind the last small kernel
-/// that it has to follow. What is not small goes on as soon as the levels have run that it has to follow.
+/// The nodes that a kernel writes.
+template <class Visit>
+void for_each_result(const Schedule& schedule, const Step& step, const Visit& visit) {
+  const KernelStep& run = step.kernel();
+  const Kernel& kernel = schedule.kernels[run.kernel];
+  for (std::size_t i = 0; i < run.operands.size(); ++i) {
+    if (kernel.operands[i].output) visit(run.operands[i].base.index());
+  }
+}
+
+/// Finds out how each kernel takes part.
+class Sizes {
+ public:
+  Sizes(const Graph& graph, const Target& target, const Schedule& schedule)
+      : schedule_(schedule), target_(target), is_read_(graph.nodes.size(), 0) {
+    for (const Step& step : schedule.steps) {
+      for (const std::uint32_t node : nodes_read(graph, schedule, step)) is_read_[node] = 1;
+    }
+  }
+
+  Part part_of(const Step& step) const {
+    if (step.cost <= target_.batch_cost) return Part::small;
+    if (step.cost > target_.last_batch_cost) return Part::none;
+    bool any = false;
+    for_each_result(schedule_, step, [&](std::uint32_t node) { any = any || is_read_[node] != 0; });
+    return any ? Part::none : Part::last;
+  }
+
+ private:
+  const Schedule& schedule_;
+  const Target& target_;
+  std::vector<std::uint8_t> is_read_;  // one per node: by some step
+};
+
+/// Finds a new order for the steps between two calls. Kernels that take part wait, each on a level: behind the last of
+/// them that it has to follow. What does not take part goes on as soon as the levels have run that it has to follow.
 class Gatherer {
  public:
   Gatherer(const Graph& graph, const Target& target, Schedule& schedule)
@@ -26,7 +67,8 @@ class Gatherer {
         schedule_(schedule),
         most_kernels_(target.batch_kernels),
         written_on_(graph.nodes.size(), kNowhere),
-        read_on_(graph.inputs.size(), kNowhere) {
+        read_on_(graph.inputs.size(), kNowhere),
+        large_in_(graph.nodes.size(), kNowhere) {
     ordered_.reserve(schedule.steps.size());
   }
 
@@ -41,9 +83,10 @@ class Gatherer {
     };
     for (const Unit& unit : units) {
       const std::uint32_t level = level_of(unit);
-      if (!unit.is_small) {
+      if (!may_wait(unit)) {
         run_levels(level);
         turns.push_back({unit});
+        note_large(unit);
         continue;
       }
       if (level - next_level_ == waiting_.size()) waiting_.emplace_back();
@@ -51,6 +94,7 @@ class Gatherer {
       note(schedule_.steps[unit.first], level);
     }
     run_levels(next_level_ + static_cast<std::uint32_t>(waiting_.size()));
+    ++stretch_;
     const bool gathered = std::ranges::any_of(turns, [](const auto& turn) { return turn.size() > 1; });
     if (!gathered) {
       // Without a batch there is no reason to change the order.
@@ -60,7 +104,7 @@ class Gatherer {
     for (const std::vector<Unit>& turn : turns) append_batches(turn);
   }
 
-  void add_call(std::uint32_t step) { append({step, step, false}); }
+  void add_call(std::uint32_t step) { append({step, step, Part::none}); }
 
   std::vector<Batch> finish() {
     schedule_.steps = std::move(ordered_);
@@ -93,17 +137,25 @@ class Gatherer {
     return level;
   }
 
+  /// A large kernel does not when that would keep alive what another large one has just made.
+  bool may_wait(const Unit& unit) const {
+    if (unit.part != Part::last) return unit.part == Part::small;
+    const std::vector<std::uint32_t> nodes = nodes_read(graph_, schedule_, schedule_.steps[unit.first]);
+    return std::ranges::none_of(nodes, [&](std::uint32_t node) { return large_in_[node] == stretch_; });
+  }
+
+  void note_large(const Unit& unit) {
+    for (std::uint32_t s = unit.first; s <= unit.last; ++s) {
+      for_each_result(schedule_, schedule_.steps[s], [&](std::uint32_t node) { large_in_[node] = stretch_; });
+    }
+  }
+
   void note(const Step& step, std::uint32_t level) {
-    const KernelStep& run = step.kernel();
-    const Kernel& kernel = schedule_.kernels[run.kernel];
-    for (std::size_t i = 0; i < run.operands.size(); ++i) {
-      const OperandRef base = run.operands[i].base;
-      if (kernel.operands[i].output) {
-        written_on_[base.index()] = level;
-      } else if (base.kind() == OperandRef::Kind::leaf) {
-        std::uint32_t& last = read_on_[base.index()];
-        last = waits(last) ? std::max(last, level) : level;
-      }
+    for_each_result(schedule_, step, [&](std::uint32_t node) { written_on_[node] = level; });
+    for (const OperandRef operand : reads(graph_, schedule_, step)) {
+      if (operand.kind() != OperandRef::Kind::leaf) continue;
+      std::uint32_t& last = read_on_[operand.index()];
+      last = waits(last) ? std::max(last, level) : level;
     }
   }
 
@@ -133,9 +185,11 @@ class Gatherer {
   Schedule& schedule_;
   const std::size_t most_kernels_;
   std::uint32_t next_level_ = 0;            // the first one that has not run
-  std::vector<std::vector<Unit>> waiting_;  // small kernels, by level from that one on
-  std::vector<std::uint32_t> written_on_;   // one per node: the level of the small kernel that writes it
-  std::vector<std::uint32_t> read_on_;      // one per input: the last level on which a small kernel reads it
+  std::vector<std::vector<Unit>> waiting_;  // by level from that one on
+  std::vector<std::uint32_t> written_on_;   // one per node: the level on which it is written
+  std::vector<std::uint32_t> read_on_;      // one per input: the last level on which it is read
+  std::uint32_t stretch_ = 0;               // counts the times that units were added
+  std::vector<std::uint32_t> large_in_;     // one per node: when a unit that takes no part has written it
   std::vector<Step> ordered_;
   std::size_t next_chain_ = 0;  // of the schedule
   std::vector<Batch> batches_;
@@ -145,6 +199,7 @@ class Gatherer {
 
 std::vector<Batch> gather_batches(const Graph& graph, const Target& target, Schedule& schedule) {
   if (target.batch_kernels < 2) return {};
+  const Sizes sizes(graph, target, schedule);
   Gatherer gatherer(graph, target, schedule);
   std::vector<Unit> stretch;
   const std::vector<Chain> chains = schedule.chains;  // as they are now
@@ -156,10 +211,10 @@ std::vector<Batch> gather_batches(const Graph& graph, const Target& target, Sche
       gatherer.add(std::exchange(stretch, {}));
       gatherer.add_call(s);
     } else if (next_chain < chains.size() && chains[next_chain].first == s) {
-      stretch.push_back({s, chains[next_chain].last, false});
+      stretch.push_back({s, chains[next_chain].last, Part::none});
       s = chains[next_chain++].last;
     } else {
-      stretch.push_back({s, s, step.cost <= target.batch_cost});
+      stretch.push_back({s, s, sizes.part_of(step)});
     }
   }
   gatherer.add(stretch);

@@ -19,10 +19,10 @@ struct Batch {
   std::uint32_t last = 0;   // step
 };
 
-/// Brings small kernels next to each other that are not ordered by what they read, as far as there are only kernels
-/// between them, and returns the runs of them. A small kernel may come later than before, past larger ones and chains,
-/// which keep their order. Needs chains, and Step::in_place: whoever may overwrite an input still comes last of those
-/// that read it.
+/// Brings kernels next to each other that are not ordered by what they read, as far as there are only kernels between
+/// them, and returns the runs of them. Only those take part that the target calls small, or whose results nothing
+/// reads. They may come later than before, past larger ones and chains, which keep their order. Needs chains, and
+/// Step::in_place: whoever may overwrite an input still comes last of those that read it.
 std::vector<Batch> gather_batches(const Graph& graph, const Target& target, Schedule& schedule);
 
 }  // namespace lento

@@ -38,9 +38,12 @@ struct Target {
   /// Kernels that make up a chain go over tiles of this many elements (compiler/chains.h): large enough that calls cost
   /// nothing, small enough that a few operands stay in the first cache. 0: there are no chains.
   std::int64_t tile_elements = 2048;
-  /// A kernel that is not worth a launch of its own: at most this many elements times instructions. As many of them as
+  /// Kernels of at most this many elements times instructions are not worth a launch of their own. As many of them as
   /// `batch_kernels` become one launch where nothing orders them (compiler/batches.h); less than 2: none do.
   double batch_cost = 0;
+  /// The same for kernels whose results nothing else in the program reads, as most updates of parameters are. They wait
+  /// for each other at no cost.
+  double last_batch_cost = 0;
   std::size_t batch_kernels = 0;
 
   // --- memory ---

@@ -18,7 +18,8 @@ struct Batched {
   Graph graph;
   Schedule schedule;
 
-  explicit Batched(const std::string& text, double cost = 1000, std::size_t kernels = 100, bool fusion = true)
+  explicit Batched(const std::string& text, double cost = 1000, std::size_t kernels = 100, bool fusion = true,
+                   double last_cost = 0)
       : graph(parse_graph(text)) {
     const Target target{
         .computes = [](Op, DType, DType) { return true; },
@@ -26,6 +27,7 @@ struct Batched {
         .reduces = [](Op, DType) { return true; },
         .holds = [](DType) { return true; },
         .batch_cost = cost,
+        .last_batch_cost = last_cost,
         .batch_kernels = kernels,
     };
     schedule = make_schedule(graph, target, {.fusion = fusion});
@@ -155,6 +157,30 @@ TEST(Batches, WhoeverOverwritesAnInputComesAfterThoseThatReadIt) {
 })");
   EXPECT_EQ(it.batches(), (Ranges{{0, 1}})) << to_string(it.schedule, it.graph);
   EXPECT_EQ(it.order(), (Order{1, 2, 3}));
+}
+
+constexpr const char* kUpdates =
+    R"(graph(%in0: float32(8,), %in1: float32(4000,), %in2: float32(9,), %in3: float32(8, 500)) {
+  %0 = exp(%in0) : float32(8,)
+  %1 = exp(%in1) : float32(4000,)
+  %2 = exp(%in2) : float32(9,)
+  %3 = exp(%in3) : float32(8, 500)
+  %4 = permute_dims(%3, axes=[1, 0]) : float32(500, 8)
+  %5 = exp(%4) : float32(500, 8)
+  return %0, %1, %2, %3, %5
+})";
+
+TEST(Batches, HaveLargerKernelsWhoseResultsNothingReads) {
+  const Batched it(kUpdates, 1000, 100, true, 1e6);
+  // %5 reads what a large kernel makes, which could be read no more and free.
+  EXPECT_EQ(it.order(), (Order{3, 5, 0, 1, 2})) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.batches(), (Ranges{{2, 4}}));
+}
+
+TEST(Batches, HaveNoKernelThatIsTooLarge) {
+  const Batched it(kUpdates, 1000, 100, true, 2000);
+  EXPECT_EQ(it.order(), (Order{1, 3, 5, 0, 2})) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.batches(), (Ranges{{3, 4}}));
 }
 
 TEST(Batches, LeaveTheOrderAloneWhereThereAreNone) {

@@ -1,6 +1,7 @@
 // What running kernels notes about them, and that all of a batch run.
 #include "backends/cpu/launch.h"
 
+#include "backends/cpu/launch_batch.h"
 #include "backends/cpu/launch_chain.h"
 #include "cpu/random_kernel.h"
 
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace lento::testing {
@@ -22,14 +25,18 @@ struct Prepared {
   CachedKernelRef code;
   KernelArguments arguments;
 
-  Prepared() {
+  explicit Prepared(CachedKernelRef compiled = nullptr) : code(std::move(compiled)) {
     Random random(1);
     call = every_cast(random, DType::float32, 5000);
     memory = call.memory;
+    if (code == nullptr) compile();
+    arguments = call.arguments(memory, addresses);
+  }
+
+  void compile() {
     // Of tier zero: it is not compiled again meanwhile.
     code = std::make_shared<CachedKernel>(call.kernel, CodeTier::zero, cpu::code_maker());
     code->ensure_compiled();
-    arguments = call.arguments(memory, addresses);
   }
 
   KernelLaunch launch(double cost) const {
@@ -69,18 +76,20 @@ TEST(Launch, EveryKernelOfABatchRunsOnSomeThread) {
   const int before = get_num_threads();
   const Prepared alone;
   cpu::launch(alone.launch(1));
-  std::vector<Prepared> all(7);
+  std::vector<std::unique_ptr<Prepared>> all;
+  for (int i = 0; i < 40; ++i) all.push_back(std::make_unique<Prepared>(alone.code));
   for (const int threads : {1, 2, 5}) {
-    for (const double cost : {0.0, cpu::kGrain / 3, cpu::kGrain * 4}) {
+    for (const double cost : {0.0, cpu::kGrain / 3, cpu::kGrain, cpu::kGrain * 4}) {
       set_num_threads(threads);
       std::vector<KernelLaunch> launches;
-      for (Prepared& one : all) {
-        for (std::size_t i = 0; i < one.memory.size(); ++i)
-          std::ranges::copy(one.call.memory[i], one.memory[i].begin());
-        launches.push_back(one.launch(cost));
+      for (const auto& one : all) {
+        for (std::size_t i = 0; i < one->memory.size(); ++i) {
+          std::ranges::copy(one->call.memory[i], one->memory[i].begin());
+        }
+        launches.push_back(one->launch(one == all[7] ? cpu::kGrain * 3 : cost));
       }
       cpu::launch_batch(launches);
-      for (const Prepared& one : all) EXPECT_EQ(one.memory, alone.memory) << threads << " threads, cost " << cost;
+      for (const auto& one : all) EXPECT_EQ(one->memory, alone.memory) << threads << " threads, cost " << cost;
     }
   }
   set_num_threads(before);

@@ -4,6 +4,7 @@
 #include "backends/cpu/arena.h"
 #include "backends/cpu/code/jit.h"
 #include "backends/cpu/launch.h"
+#include "backends/cpu/launch_batch.h"
 #include "backends/cpu/launch_chain.h"
 #include "backends/cpu/libraries/prepared_weights.h"
 #include "backends/cpu/prepared_call.h"
@@ -32,6 +33,7 @@ const Target& cpu_target() {
       .least_row = 16,
       .tile_elements = 2048,
       .batch_cost = kGrain,
+      .last_batch_cost = 64 * kGrain,
       .batch_kernels = 256,
       .alignment = 64,
       .nanoseconds_per_instruction = kNanosecondsPerInstruction,

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 namespace lento::cpu {
 
@@ -38,15 +37,6 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
 
 /// How many dimensions one point of the outer ones has.
 std::size_t dims_inside(const Kernel& kernel) { return kernel.form == LoopForm::column ? 2 : 1; }
-
-KernelRange whole_range(const KernelLaunch& launch) {
-  std::int64_t outer = 1;
-  for (std::size_t d = 0; d + dims_inside(*launch.kernel) < launch.sizes.size(); ++d) outer *= launch.sizes[d];
-  return {0, outer, 0, launch.sizes.back()};
-}
-
-/// What a call of a kernel costs besides its elements, in elements times instructions: some 60 ns.
-constexpr std::int64_t kCallCost = 1000;
 
 /// One launch, cut into parts.
 class Parts {
@@ -163,27 +153,16 @@ class Parts {
 
 }  // namespace
 
+KernelRange whole_range(const KernelLaunch& launch) {
+  std::int64_t outer = 1;
+  for (std::size_t d = 0; d + dims_inside(*launch.kernel) < launch.sizes.size(); ++d) outer *= launch.sizes[d];
+  return {0, outer, 0, launch.sizes.back()};
+}
+
 void note_work(CachedKernel& kernel, double cost) {
   kernel.note_use(1 + static_cast<std::uint32_t>(std::min(cost / kCostOfUse, 1000.0)));
 }
 
 void launch(const KernelLaunch& launch) { Parts(launch).run(); }
-
-void launch_batch(std::span<const KernelLaunch> launches) {
-  const auto run = [&](std::size_t i) { code_of(launches[i]).run(launches[i].arguments, whole_range(launches[i])); };
-  // Where each begins, if all stand in one row.
-  std::vector<std::int64_t> begins;
-  begins.reserve(launches.size());
-  std::int64_t total = 0;
-  for (const KernelLaunch& launch : launches) {
-    note_work(kernel_of(launch), launch.cost);
-    begins.push_back(total);
-    total += static_cast<std::int64_t>(launch.cost) + kCallCost;
-  }
-  parallel_for(total, static_cast<std::int64_t>(kGrain), [&](std::int64_t begin, std::int64_t end) {
-    auto i = static_cast<std::size_t>(std::ranges::lower_bound(begins, begin) - begins.begin());
-    for (; i < launches.size() && begins[i] < end; ++i) run(i);
-  });
-}
 
 }  // namespace lento::cpu

@@ -5,8 +5,6 @@
 #include "backend/driver.h"
 #include "backends/cpu/code/jit.h"
 
-#include <span>
-
 namespace lento::cpu {
 
 /// A vector instruction does an element in about this time, everything counted.
@@ -22,10 +20,9 @@ inline const KernelCode& code_of(const KernelLaunch& launch) { return code_of(ke
 /// Notes a use of a kernel for this much work: one that runs for 3 ms is worth better code at once.
 void note_work(CachedKernel& kernel, double cost);
 
+/// Every point.
+KernelRange whole_range(const KernelLaunch& launch);
 /// Does every point. Counts as a use of the code.
 void launch(const KernelLaunch& launch);
-/// Does every point of small kernels that have nothing to do with each other. Each runs whole, on some thread. Counts
-/// as a use of every code.
-void launch_batch(std::span<const KernelLaunch> launches);
 
 }  // namespace lento::cpu
