@@ -10,12 +10,14 @@
 #include "ir/graph_case.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"
+#include "runtime/compiled_program.h"
 #include "runtime/make_program.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace lento::test {
 namespace {
@@ -62,8 +64,17 @@ std::string without_payloads(DType dtype, std::string bytes) {
   return bytes;
 }
 
-/// Runs the graph on the reference backend, and on the toy device with and without pauses, for all that it may support.
-/// Says where the first two differ; "" when none do.
+/// A program of the toy device with batches, which it does not ask for: it gets their kernels one by one.
+CompiledProgram in_batches(Graph graph, std::uint8_t id) {
+  Backend& backend = backend_of(id);
+  Target target = backend.driver(id)->target();
+  target.batch_cost = 1e6;
+  target.batch_kernels = 8;
+  return CompiledProgram(std::move(graph), *backend.driver(id), target, {}, backend.queues(id));
+}
+
+/// Runs the graph on the reference backend, and on the toy device with and without pauses and batches, for all that it
+/// may support. Says where the first two differ; "" when none do.
 std::string difference(const GraphCase& of, std::uint8_t id) {
   const Graph& graph = of.random.graph;
   const InputBytes inputs = make_inputs(of.random, of.seed);
@@ -75,11 +86,12 @@ std::string difference(const GraphCase& of, std::uint8_t id) {
     const std::unique_ptr<Program> program = make_program(graph, id, CompileOptions{});
     const std::vector<Outcome> plain = run_on_toy(*program, graph, inputs, id, false);
     toy::set_delays(of.seed + 1);
-    const std::vector<Outcome> delayed = run_on_toy(*program, graph, inputs, id, of.seed % 2 == 0);
+    CompiledProgram batched = in_batches(graph, id);
+    const std::vector<Outcome> delayed = run_on_toy(batched, graph, inputs, id, of.seed % 2 == 0);
     for (std::size_t k = 0; k < plain.size(); ++k) {
       const std::string where = fmt::format("output {}, support {}: ", k, static_cast<int>(support));
       if (plain[k].text() != delayed[k].text()) {
-        return where + plain[k].text() + ", and " + delayed[k].text() + " with pauses\n";
+        return where + plain[k].text() + ", and " + delayed[k].text() + " with pauses and batches\n";
       }
       if (plain[k].failed() != expected[k].failed()) {
         return where + plain[k].text() + ", and " + expected[k].text() + " on the reference backend\n";
