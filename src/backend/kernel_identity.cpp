@@ -35,7 +35,7 @@ class Writer {
 };
 
 // A field that is added there decides the code, so it must be written below.
-static_assert(sizeof(KernelOperandInfo) == 6);
+static_assert(sizeof(KernelOperandInfo) == 8);
 static_assert(sizeof(Instruction) == 14);
 
 }  // namespace
@@ -58,6 +58,7 @@ std::vector<std::byte> kernel_identity(const Kernel& kernel, std::string_view ta
     out.number(static_cast<std::uint8_t>(operand.moves));
     out.number(static_cast<std::uint8_t>(operand.output));
     out.number(operand.picked_by);
+    out.number(static_cast<std::uint8_t>(operand.counted));
   }
   for (const DType dtype : kernel.numbers) out.number(dtype);
   for (const Instruction& i : kernel.body) {

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace llvm {
 class IRBuilderBase;
@@ -77,6 +78,31 @@ class Emitter {
   /// As op::astype (emitter_cast.cpp).
   llvm::Value* cast(llvm::Value* value, DType from, DType to);
 
+  // ---- Elements made of positions (emitter_create.cpp): of `position` (an i64) in the first lane, and in each lane
+  // `stride` (an i64) more than in the one before. What does not change in a call is made once, before all loops.
+
+  /// Of an iota: its numbers, and what stands between lanes.
+  struct Spacing {
+    llvm::Value* start;
+    llvm::Value* step;
+    llvm::Value* between;
+  };
+  /// `start` and `step` are values of iota_dtype(dtype), equal in all lanes.
+  Spacing iota_spacing(DType dtype, llvm::Value* start, llvm::Value* step, llvm::Value* stride);
+  llvm::Value* iota(DType dtype, const Spacing& spacing, llvm::Value* position);
+
+  /// Of random bits: where their blocks begin, and what each round is given.
+  struct Stream {
+    llvm::Value* counter;
+    std::vector<llvm::Value*> keys;
+    bool compact;  // a loop over rounds, and one way for neighbours wherever they begin: little code, half as fast
+  };
+  /// `key` and `counter` are values of uint64, equal in all lanes; `dtype` is that of the bits.
+  Stream random_stream(DType dtype, llvm::Value* key, llvm::Value* counter, bool compact);
+  /// The stride is 1: one block serves several lanes.
+  llvm::Value* random_neighbours(DType dtype, const Stream& stream, llvm::Value* position);
+  llvm::Value* random_scattered(DType dtype, const Stream& stream, llvm::Value* position, llvm::Value* stride);
+
   // ---- Reductions, on values of the accumulator's dtype.
 
   llvm::Value* combine(Op reduction, DType dtype, llvm::Value* a, llvm::Value* b);
@@ -111,6 +137,7 @@ class Emitter {
   /// 0, 1, 2, … in integers of this type.
   llvm::Value* lane_numbers(llvm::Type* integer) const;
 
+  llvm::Value* lane(llvm::Value* value, unsigned number);
   llvm::Value* compute_bool(Op op, std::span<llvm::Value* const> args);
   llvm::Value* compute_integer(Op op, DType dtype, std::span<llvm::Value* const> args);
   llvm::Value* compute_float(Op op, std::span<llvm::Value* const> args);

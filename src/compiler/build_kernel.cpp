@@ -4,6 +4,7 @@
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
 #include "ir/op_creation.gen.h"
+#include "ir/op_random.gen.h"
 
 #include <algorithm>
 #include <map>
@@ -48,7 +49,8 @@ class KernelBuilder {
   /// The operand that reads or writes this view over the group's points; equal ones are one.
   std::uint16_t operand(const View& view, const Ints& strides, DType dtype, bool output,
                         std::uint16_t picked_by = kNotPicked) {
-    const OperandRef base = fusion_.home(view.base);
+    // Equal positions are one, whatever is made of them.
+    const OperandRef base = view.counted ? OperandRef::scalar(0) : fusion_.home(view.base);
     for (std::size_t i = 0; i < strides_.size(); ++i) {
       if (!output && !kernel_.operands[i].output && step_.operands[i].base == base && strides_[i] == strides &&
           step_.operands[i].starts == view.starts && kernel_.operands[i].picked_by == picked_by &&
@@ -57,21 +59,27 @@ class KernelBuilder {
       }
     }
     strides_.push_back(strides);
-    kernel_.operands.push_back({dtype, InnerStride::one, true, output, picked_by});
+    kernel_.operands.push_back({dtype, InnerStride::one, true, output, picked_by, view.counted});
     step_.operands.push_back({base, view.starts});
     step_.picked.push_back(view.picked ? PickedRows{view.picked->stride, view.picked->extent} : PickedRows{});
     step_.pickers.push_back(view.picked ? view.picked->node : 0);
     return static_cast<std::uint16_t>(kernel_.operands.size() - 1);
   }
 
-  std::uint16_t number(std::uint32_t scalar) {
-    const auto known = std::ranges::find(step_.numbers, scalar);
-    const auto index = static_cast<std::uint16_t>(known - step_.numbers.begin());
-    if (known == step_.numbers.end()) {
+  std::uint16_t number(std::uint32_t scalar) { return number(scalar, graph_.scalars[scalar].dtype); }
+
+  /// A number of the graph, given in this dtype.
+  std::uint16_t number(std::uint32_t scalar, DType dtype) {
+    std::size_t index = 0;
+    while (index < step_.numbers.size() && (step_.numbers[index] != scalar || kernel_.numbers[index] != dtype)) ++index;
+    if (index == step_.numbers.size()) {
       step_.numbers.push_back(scalar);
-      kernel_.numbers.push_back(graph_.scalars[scalar].dtype);
+      kernel_.numbers.push_back(dtype);
     }
-    return add({.kind = Kind::number, .dtype = graph_.scalars[scalar].dtype, .index = index});
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
+      if (kernel_.body[i].kind == Kind::number && kernel_.body[i].index == index) return static_cast<std::uint16_t>(i);
+    }
+    return add({.kind = Kind::number, .dtype = dtype, .index = static_cast<std::uint16_t>(index)});
   }
 
   /// The scalar of a node that is the same number everywhere.
@@ -80,7 +88,20 @@ class KernelBuilder {
     return graph_.operands(graph_.nodes[node])[0].index();
   }
 
+  /// What `node`, an iota or random bits, makes of the positions of a view of it.
+  std::uint16_t create(std::uint32_t node, const View& view, const Shape& own) {
+    const Record& record = graph_.nodes[node];
+    const std::span<const OperandRef> numbers = graph_.operands(record);
+    const DType dtype = record.op == op::iota ? iota_dtype(record.dtype) : DType::uint64;
+    Instruction instruction{.kind = Kind::create, .op = record.op, .dtype = record.dtype, .input_count = 2};
+    instruction.index = operand(view, broadcast_strides(view, own, group_.shape), DType::uint8, false);
+    if (const auto known = created_.find({node, instruction.index}); known != created_.end()) return known->second;
+    for (std::size_t j = 0; j < 2; ++j) instruction.inputs[j] = number(numbers[j].index(), dtype);
+    return created_[{node, instruction.index}] = add(instruction);
+  }
+
   std::uint16_t load(const View& view, const Shape& own, DType dtype) {
+    if (view.counted) return create(view.base.index(), view, own);
     const Ints strides = broadcast_strides(view, own, group_.shape);
     std::uint16_t picked_by = kNotPicked;
     if (view.picked) {
@@ -130,6 +151,13 @@ class KernelBuilder {
     }
     if (fusion_.roles[node] == NodeRole::number) {
       values_[node] = converted(number(scalar_of(node)), record.dtype);
+      return;
+    }
+    if (record.op == op::iota || record.op == op::random_bits) {
+      const Shape& shape = shape_of(record.shape);
+      View view = whole(OperandRef::record(node), shape);
+      view.counted = true;
+      values_[node] = create(node, view, shape);
       return;
     }
     Instruction instruction{.kind = Kind::compute, .op = record.op, .dtype = record.dtype};
@@ -274,6 +302,8 @@ class KernelBuilder {
   KernelStep step_;
   std::vector<Ints> strides_;                      // one per operand: along the axes of the group's shape
   std::map<std::uint32_t, std::uint16_t> values_;  // of nodes of the group, by instruction
+  // What is made at the positions of an operand: the instruction, by node and operand.
+  std::map<std::pair<std::uint32_t, std::uint16_t>, std::uint16_t> created_;
 };
 
 }  // namespace

@@ -56,6 +56,7 @@ class Fuser {
     switch (result_.roles[node]) {
       case Role::view: {
         const View& view = *result_.views[node];
+        if (view.counted) return 0;
         const std::uint32_t base = stored_level(view.base);
         return view.picked ? std::max(base, stored_level(view.picked->positions)) : base;
       }
@@ -253,8 +254,12 @@ class Fuser {
   /// Says that a value is loaded: what it is a view of must lie in memory.
   void store_base(OperandRef operand) {
     if (!is_node(operand) || result_.role(operand) == Role::number) return;
-    const OperandRef base = result_.role(operand) == Role::view ? result_.views[operand.index()]->base : operand;
-    if (is_node(base)) result_.stored[base.index()] = 1;
+    if (result_.role(operand) != Role::view) {
+      result_.stored[operand.index()] = 1;
+      return;
+    }
+    const View& view = *result_.views[operand.index()];
+    if (is_node(view.base) && !view.counted) result_.stored[view.base.index()] = 1;
   }
 
   void place_reduction(std::uint32_t node) {

@@ -4,6 +4,8 @@
 #include "base/fail.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_random.gen.h"
 #include "ir/op_reduction.gen.h"
 
 #include <algorithm>
@@ -35,6 +37,8 @@ std::string line_text(const Kernel& kernel, std::size_t at) {
       return fmt::format("%{} = {}({}) : {}", at, info(i.op).name, inputs, i.dtype);
     case Kind::cast:
       return fmt::format("%{} = cast({}) : {}", at, inputs, i.dtype);
+    case Kind::create:
+      return fmt::format("%{} = {}({}) at ${} : {}", at, info(i.op).name, inputs, i.index, i.dtype);
     case Kind::store:
       return fmt::format("store ${}, {}", i.index, inputs);
   }
@@ -54,7 +58,10 @@ class Verifier {
     if (kernel_.body.size() > kMaxKernelBody) {
       fail<BackendError>("kernel: {} instructions, more than {}", kernel_.body.size(), kMaxKernelBody);
     }
-    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) check_picked(j);
+    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+      check_picked(j);
+      check_counted(j);
+    }
     for (at_ = 0; at_ < kernel_.body.size(); ++at_) check_inputs();
     rows_ = row_values(kernel_);
     std::vector<std::uint8_t> used(kernel_.body.size(), 0);
@@ -90,10 +97,17 @@ class Verifier {
            "positions must be the same all along a row");
   }
 
+  void check_counted(std::size_t operand) const {
+    const KernelOperandInfo& info = kernel_.operands[operand];
+    if (info.counted && (info.output || info.picked_by != kNotPicked || info.dtype != DType::uint8)) {
+      fail<BackendError>("kernel: operand ${}: what is counted is uint8, and neither written nor picked", operand);
+    }
+  }
+
   void check_inputs() const {
     const Instruction& i = current();
     // The text of an instruction is only safe to print once its op is one.
-    if (i.kind == Kind::compute || i.kind == Kind::reduce) {
+    if (i.kind == Kind::compute || i.kind == Kind::create || i.kind == Kind::reduce) {
       if (!is_op(i.op)) fail<BackendError>("kernel: instruction {} has no such op", at_);
     }
     if (i.input_count > std::size(i.inputs)) {
@@ -102,8 +116,10 @@ class Verifier {
     for (const std::uint16_t input : inputs_of(i)) {
       check(input < at_ && is_value(kernel_.body[input]), "an input is not a value of an instruction before it");
     }
-    const bool has_operand = i.kind == Kind::load || i.kind == Kind::store;
+    const bool has_operand = i.kind == Kind::load || i.kind == Kind::create || i.kind == Kind::store;
     check(!has_operand || i.index < kernel_.operands.size(), "there is no such operand");
+    check(!has_operand || kernel_.operands[i.index].counted == (i.kind == Kind::create),
+          "elements are made where positions are counted, and nowhere else");
     check(i.kind != Kind::number || i.index < kernel_.numbers.size(), "there is no such number");
   }
 
@@ -125,6 +141,9 @@ class Verifier {
         check(i.input_count == 1, "a cast has one input");
         check(!is_complex(dtype_of_input(0)) || is_complex(i.dtype) || is_bool(i.dtype),
               "a complex number has no cast to a real one");
+        break;
+      case Kind::create:
+        check_create();
         break;
       case Kind::reduce:
         check_reduce();
@@ -149,6 +168,22 @@ class Verifier {
     const DType compute = dtype_of_input(first);
     check(contains(rule.allowed, compute), "the op does not compute in this dtype");
     check(i.dtype == result_dtype(rule, compute), "the op's result has another dtype");
+  }
+
+  void check_create() const {
+    const Instruction& i = current();
+    check(i.input_count == 2, "it takes two numbers");
+    for (const std::uint16_t input : inputs_of(i)) {
+      check(kernel_.body[input].kind == Kind::number, "an input is not a number");
+      check(kernel_.body[input].dtype == (i.op == op::iota ? iota_dtype(i.dtype) : DType::uint64),
+            "a number has another dtype than the one computed in");
+    }
+    if (i.op == op::iota) {
+      check(!is_bool(i.dtype), "bools count nothing");
+    } else {
+      check(i.op == op::random_bits, "the op makes no elements of positions");
+      check(i.dtype == DType::uint32 || i.dtype == DType::uint64, "random bits are uint32 or uint64");
+    }
   }
 
   void check_reduce() const {
@@ -226,6 +261,7 @@ std::vector<std::uint8_t> row_values(const Kernel& kernel) {
     const Instruction& i = kernel.body[at];
     switch (i.kind) {
       case Kind::load:
+      case Kind::create:
         rows[at] = kernel.operands[i.index].moves ? 0 : 1;
         break;
       case Kind::number:
@@ -255,13 +291,19 @@ std::vector<std::uint16_t> passes(const Kernel& kernel) {
   return result;
 }
 
+DType iota_dtype(DType dtype) {
+  if (is_integer(dtype)) return DType::uint64;
+  return is_complex(dtype) ? DType::complex128 : DType::float64;
+}
+
 void verify(const Kernel& kernel) { Verifier(kernel).run(); }
 
 std::string to_string(const Kernel& kernel) {
   std::string operands;
   for (std::size_t j = 0; j < kernel.operands.size(); ++j) {
     const KernelOperandInfo& operand = kernel.operands[j];
-    operands += fmt::format("{}${}: {}{} {}{}", j == 0 ? "" : ", ", j, operand.output ? "out " : "", operand.dtype,
+    operands += fmt::format("{}${}: {}{} {}{}", j == 0 ? "" : ", ", j, operand.output ? "out " : "",
+                            operand.counted ? std::string_view("counted") : name(operand.dtype),
                             stride_name(operand.inner), operand.moves ? "" : " still");
     if (operand.picked_by != kNotPicked) operands += fmt::format(" at ${}", operand.picked_by);
   }
@@ -289,7 +331,7 @@ std::uint64_t hash(const Kernel& kernel) {
   for (const KernelOperandInfo& operand : kernel.operands) {
     mix(static_cast<std::uint64_t>(operand.dtype) | static_cast<std::uint64_t>(operand.inner) << 8 |
         static_cast<std::uint64_t>(operand.moves) << 16 | static_cast<std::uint64_t>(operand.output) << 24 |
-        static_cast<std::uint64_t>(operand.picked_by) << 32);
+        static_cast<std::uint64_t>(operand.picked_by) << 32 | static_cast<std::uint64_t>(operand.counted) << 48);
   }
   for (const DType dtype : kernel.numbers) mix(static_cast<std::uint64_t>(dtype));
   for (const Instruction& i : kernel.body) {

@@ -19,6 +19,18 @@
 //
 // Rows of an operand may be picked by positions that another operand holds: `$1: float32 one at $0`.
 //
+// What is made of numbers and of where it stands, as iota and random_bits are, is made in the kernel. Its position is
+// an operand without memory (`$0: counted one`), which is sliced, turned and broadcast as others are:
+//
+//     kernel map dims=2 ($0: counted zero, $1: counted one, $2: out bool one, #0: uint64, #1: uint64) {
+//       %0 = number #0 : uint64
+//       %1 = number #1 : uint64
+//       %2 = iota(%0, %1) at $0 : int64
+//       %3 = iota(%0, %1) at $1 : int64
+//       %4 = less_equal(%3, %2) : bool
+//       store $2, %4
+//     }
+//
 // Elements are combined in the order that ir/reduction_order.h fixes for every backend; it depends on the number of
 // reduced elements alone.
 #pragma once
@@ -53,7 +65,7 @@ enum class InnerStride : std::uint8_t {
 
 inline constexpr std::uint16_t kNotPicked = 0xffff;
 
-/// A buffer the kernel reads or writes.
+/// A buffer the kernel reads or writes, or a position that it counts.
 struct KernelOperandInfo {
   DType dtype = DType::float32;
   InnerStride inner = InnerStride::one;
@@ -62,6 +74,9 @@ struct KernelOperandInfo {
   // Another operand, of integers, whose element at a row says which part of this one the row reads: a row of an
   // embedding's table. It does not move along the inner dimension, nor along a reduced one.
   std::uint16_t picked_by = kNotPicked;
+  // Not memory: its address is a number, and its element at a point is that number plus the strides to there. The dtype
+  // is uint8, so that bytes and positions are the same.
+  bool counted = false;
 
   friend bool operator==(const KernelOperandInfo&, const KernelOperandInfo&) = default;
 };
@@ -73,12 +88,14 @@ struct Instruction {
     compute,  // elementwise primitive `op` of the inputs, with the rules of the graph: inputs have the dtype computed
               // in
     cast,     // inputs[0] converted to `dtype`, as op::astype does
+    create,   // the element of `op`, iota or random_bits, at the position that operand `index` counts. Its inputs are
+              // the op's two numbers: uint64, and of an iota of floating or complex numbers float64 or complex128
     reduce,   // inputs[0], an element value, combined over the reduced dimension by `op`
     store,    // inputs[0] into operand `index`
   };
 
   Kind kind = Kind::compute;
-  Op op{};                       // of compute and reduce
+  Op op{};                       // of compute, create and reduce
   DType dtype = DType::float32;  // of the value, or of what is stored
   std::uint8_t input_count = 0;
   std::uint16_t index = 0;
@@ -104,6 +121,9 @@ std::vector<std::uint8_t> row_values(const Kernel& kernel);
 /// before it on its longest way. A reduction that runs in pass p has its value in pass p + 1.
 std::vector<std::uint16_t> passes(const Kernel& kernel);
 
+/// The dtype that an iota of this dtype is computed in, and its numbers have.
+DType iota_dtype(DType dtype);
+
 /// Throws BackendError naming the instruction and the rule: operands and inputs exist, dtypes fit, reductions read
 /// element values, only element values are stored into operands that move, everything but stores is used.
 void verify(const Kernel& kernel);
@@ -122,7 +142,7 @@ struct PickedRows {
 /// What a call of a kernel gets, as generated code reads it.
 struct KernelArguments {
   const std::int64_t* sizes;    // one per dimension
-  void* const* addresses;       // one per operand: of the element at position 0, …, 0
+  void* const* addresses;       // one per operand: of the element at position 0, …, 0; of a counted one that number
   const std::int64_t* strides;  // [operand * dims + dimension], in elements
   const void* numbers;          // 16 bytes each, as elements of their dtypes
   const PickedRows* picked;     // one per operand; of a kernel that picks no rows it may be null

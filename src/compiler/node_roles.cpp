@@ -6,6 +6,7 @@
 #include "ir/op_cast.gen.h"
 #include "ir/op_creation.gen.h"
 #include "ir/op_gather.gen.h"
+#include "ir/op_random.gen.h"
 #include "ir/op_reduction.gen.h"
 
 #include <algorithm>
@@ -92,7 +93,8 @@ class RoleFinder {
   /// True for a view that has all elements of what it is a view of, in the same order.
   bool is_whole(std::uint32_t node) const {
     const View& view = *result_.views[node];
-    return view.starts.empty() && !view.picked && view.strides == whole(view.base, shape(node)).strides &&
+    return view.starts.empty() && !view.picked && !view.counted &&
+           view.strides == whole(view.base, shape(node)).strides &&
            element_count(shape(node)) == element_count(shape(view.base));
   }
 
@@ -100,7 +102,7 @@ class RoleFinder {
   void require_base_stored(OperandRef operand) {
     if (!is_node(operand)) return;
     if (result_.role(operand) == Role::view) {
-      require_stored(result_.views[operand.index()]->base);
+      if (!result_.views[operand.index()]->counted) require_stored(result_.views[operand.index()]->base);
     } else if (result_.role(operand) != Role::number) {
       require_stored(operand);
     }
@@ -110,7 +112,7 @@ class RoleFinder {
     const bool takes_views = target_.takes_views(graph_.nodes[node].op);
     for (const OperandRef operand : graph_.operands(graph_.nodes[node])) {
       if (takes_views && is_node(operand) && result_.role(operand) == Role::view &&
-          !result_.views[operand.index()]->picked) {
+          !result_.views[operand.index()]->picked && !result_.views[operand.index()]->counted) {
         require_base_stored(operand);
       } else {
         require_stored(operand);
@@ -133,6 +135,7 @@ class RoleFinder {
     }
     if (is_view_op(record.op) && try_view(node)) return;
     if (record.op == op::take_axis && try_picked_rows(node)) return;
+    if ((record.op == op::iota || record.op == op::random_bits) && try_create(node)) return;
     if (record.op == op::full && target_.holds(record.dtype)) {
       result_.roles[node] = Role::number;
     } else if (computes(record)) {
@@ -149,8 +152,9 @@ class RoleFinder {
       result_.roles[node] = Role::number;
       return true;
     }
-    const bool through =
-        is_node(operand) && result_.role(operand) == Role::view && result_.stored[operand.index()] == 0;
+    // What is made of positions is made again, also where somebody else reads it from memory.
+    const bool through = is_node(operand) && result_.role(operand) == Role::view &&
+                         (result_.stored[operand.index()] == 0 || result_.views[operand.index()]->counted);
     const View source = through ? *result_.views[operand.index()] : whole(operand, shape(operand));
     std::optional<View> view = apply(graph_, graph_.nodes[node], source);
     if (!view && through) {
@@ -174,6 +178,21 @@ class RoleFinder {
     require_stored(view->picked->positions);
     result_.roles[node] = Role::view;
     result_.views[node] = std::move(view);
+    return true;
+  }
+
+  /// Whole numbers cost as little as reading them, so whoever reads them counts. Random bits and numbers in double
+  /// precision cost ten times as much: one group makes them, like any other value.
+  bool try_create(std::uint32_t node) {
+    const Record& record = graph_.nodes[node];
+    if (options_.falls_back(record.op) || !target_.creates(record.op, record.dtype)) return false;
+    if (record.op == op::random_bits || !is_integer(record.dtype) || !options_.fusion) {
+      result_.roles[node] = Role::element;
+      return true;
+    }
+    result_.roles[node] = Role::view;
+    result_.views[node] = whole(OperandRef::record(node), shape(node));
+    result_.views[node]->counted = true;
     return true;
   }
 

@@ -16,7 +16,7 @@
 namespace lento {
 
 enum class NodeRole : std::uint8_t {
-  view,     // an index map of something that is stored
+  view,     // an index map of something that is stored, or of an iota, which is one of itself
   number,   // full: the same number everywhere
   element,  // computed in a group, one value for each point of its shape
   row,      // computed in a group, one value for each row: a reduction, or what is computed from such

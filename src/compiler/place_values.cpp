@@ -170,8 +170,8 @@ void find_in_place(const Graph& graph, Schedule& schedule) {
       const std::size_t bytes = byte_size(graph.nodes[step.operands[result].base.index()]);
       for (std::size_t operand = 0; operand < step.operands.size(); ++operand) {
         const StepOperand& from = step.operands[operand];
-        if (kernel.operands[operand].output || kernel.operands[operand].picked_by != kNotPicked ||
-            !from.starts.empty() || readers(from.base) != 1)
+        if (kernel.operands[operand].output || kernel.operands[operand].counted ||
+            kernel.operands[operand].picked_by != kNotPicked || !from.starts.empty() || readers(from.base) != 1)
           continue;
         const Meta meta = graph.meta_of(from.base);
         if (byte_size(meta) != bytes || size_of(meta.dtype) != size_of(kernel.operands[result].dtype)) continue;

@@ -133,7 +133,7 @@ std::vector<OperandRef> reads(const Graph& graph, const Schedule& schedule, cons
     const KernelStep& run = step.kernel();
     const Kernel& kernel = schedule.kernels[run.kernel];
     for (std::size_t i = 0; i < run.operands.size(); ++i) {
-      if (!kernel.operands[i].output) operands.push_back(run.operands[i].base);
+      if (!kernel.operands[i].output && !kernel.operands[i].counted) operands.push_back(run.operands[i].base);
     }
   } else if (!step.call().views.empty()) {
     for (const View& view : step.call().views) {

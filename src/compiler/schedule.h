@@ -18,7 +18,7 @@ namespace lento {
 
 /// Operand of a kernel step: a view of a stored value, walked by the kernel's dimensions.
 struct StepOperand {
-  OperandRef base;  // a graph input or a stored node
+  OperandRef base;  // a graph input or a stored node; of a counted one, which reads nothing, a number of no meaning
   std::vector<DynamicStart> starts;
 };
 

@@ -20,6 +20,8 @@ struct Target {
   bool (*casts)(DType from, DType to) = [](DType, DType) { return false; };
   /// A reduction over elements of this dtype.
   bool (*reduces)(Op op, DType dtype) = [](Op, DType) { return false; };
+  /// iota or random_bits giving this dtype.
+  bool (*creates)(Op op, DType dtype) = [](Op, DType) { return false; };
   /// Loads and stores.
   bool (*holds)(DType dtype) = [](DType) { return false; };
 

@@ -133,7 +133,7 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
       return result;
     }
     case op::broadcast_to:
-      return View{view.base, broadcast_strides(view, from, to), view.starts, {}};
+      return View{view.base, broadcast_strides(view, from, to), view.starts, {}, view.counted};
     case op::strided_slice:
       return sliced(graph, map, view, from);
     case op::as_strided:
@@ -141,7 +141,7 @@ std::optional<View> apply(const Graph& graph, const Record& map, const View& vie
     case op::reshape: {
       std::optional<Ints> strides = reshaped_strides(from, view.strides, to);
       if (!strides) return std::nullopt;
-      return View{view.base, *std::move(strides), view.starts, {}};
+      return View{view.base, *std::move(strides), view.starts, {}, view.counted};
     }
     case op::barrier:
       return view;

@@ -1,5 +1,6 @@
 // View: a value as a part of another one that lies in memory: which element of the base is the element at a position.
-// Index maps (permute_dims, broadcast_to, strided_slice, as_strided, most reshapes) are views and never run.
+// Index maps (permute_dims, broadcast_to, strided_slice, as_strided, most reshapes) are views and never run. What is
+// made of positions alone needs no memory: its reader counts the position in the base, and makes the element.
 #pragma once
 
 #include <lento/ints.h>
@@ -36,10 +37,11 @@ struct Picked {
 };
 
 struct View {
-  OperandRef base;                   // a graph input, or a node that is stored
+  OperandRef base;                   // a graph input, or a node that is stored (unless it is counted)
   Ints strides;                      // one per dimension of the view, in elements of the base
   std::vector<DynamicStart> starts;  // what they add is the offset of the first element
   std::optional<Picked> picked;      // what else it adds for each row
+  bool counted = false;              // the base is not read: it is an iota of integers, which are counted again
 
   friend bool operator==(const View&, const View&) = default;
 };

@@ -20,7 +20,8 @@ Device device_or(std::optional<Device> device) { return device ? *device : Devic
 /// their row.
 Tensor diagonal_mask(std::int64_t n_rows, std::int64_t n_cols, std::int64_t k, bool exact, Device device) {
   // Diagonals outside of the matrix are all alike; a row plus a huge `k` would wrap.
-  const Tensor diagonal = add(along(counting(n_rows, device), 0, 2), std::clamp(k, -n_rows - 1, n_cols + 1));
+  const std::int64_t first = std::clamp(k, -n_rows - 1, n_cols + 1);
+  const Tensor diagonal = along(prim::iota(n_rows, first, 1, DType::int64, device), 0, 2);
   const Tensor column = along(counting(n_cols, device), 1, 2);
   return exact ? equal(column, diagonal) : less_equal(column, diagonal);
 }
@@ -194,6 +195,9 @@ Tensor arange(const Scalar& start, const std::optional<Scalar>& stop, const Scal
   if (!floating && length > 0 && is_integer(result) && result != DType::uint64 &&
       largest_whole(first, step, length) >= kBeyondInt64) {
     fail<OverflowError>("the integers from {} to before {} do not fit into {}", first, end, result);
+  }
+  if (floating && is_integer(result)) {
+    return prim::astype(prim::iota(length, first, step, DType::float64, device_or(device)), result);
   }
   return prim::iota(length, first, step, result, device_or(device));
 }

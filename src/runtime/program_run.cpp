@@ -6,6 +6,7 @@
 #include "ir/op_number.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <span>
 
@@ -270,6 +271,12 @@ bool ProgramRun::find_operands(std::uint32_t first, std::uint32_t last) {
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const StepOperand& operand = step.operands[i];
       kernels_.addresses.push_back(nullptr);
+      if (kernel.operands[i].counted) {
+        const std::optional<std::int64_t> first = offset(operand.starts);
+        if (!first) return false;
+        kernels_.addresses.back() = std::bit_cast<void*>(*first);
+        continue;
+      }
       // What the chain itself makes is there when it is needed.
       const bool made_here =
           kernel.operands[i].output || (s != first && operand.base.kind() == OperandRef::Kind::record &&
@@ -325,7 +332,7 @@ void ProgramRun::bind(std::uint32_t first, std::uint32_t last) {
     const std::size_t first_tile = kernels_.tile_operands.size();
     for (std::size_t i = 0; i < kernel_step.operands.size(); ++i) {
       const OperandRef base = kernel_step.operands[i].base;
-      if (addresses[i] != nullptr) continue;
+      if (addresses[i] != nullptr || kernel.operands[i].counted) continue;
       if (base.kind() == OperandRef::Kind::record && schedule_.places[base.index()].kind == Place::Kind::tile) {
         kernels_.tile_operands.push_back(
             {static_cast<std::uint32_t>(i), schedule_.places[base.index()].offset, size_of(kernel.operands[i].dtype)});

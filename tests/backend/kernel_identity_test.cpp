@@ -40,6 +40,7 @@ TEST(KernelIdentity, E11_HoldsEverythingThatDecidesTheCode) {
     changed([j](Kernel& k) { k.operands[j].moves = !k.operands[j].moves; });
     changed([j](Kernel& k) { k.operands[j].output = !k.operands[j].output; });
     changed([j](Kernel& k) { k.operands[j].picked_by = 1; });
+    changed([j](Kernel& k) { k.operands[j].counted = true; });
   }
   for (std::size_t i = 0; i < kernel.body.size(); ++i) {
     changed([i](Kernel& k) { k.body[i].kind = Instruction::Kind::cast; });

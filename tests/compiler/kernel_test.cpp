@@ -2,16 +2,20 @@
 #include "compiler/kernel.h"
 
 #include "compiler/softmax_kernel.h"
+#include "ir/op_creation.gen.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/op_index_map.gen.h"
+#include "ir/op_random.gen.h"
 
 #include <lento/error.h>
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace lento::testing {
 namespace {
@@ -72,6 +76,37 @@ TEST(Kernel, RowsMayBePicked) {
   EXPECT_NE(to_string(kernel).find("$0: float32 one at $2"), std::string::npos) << to_string(kernel);
 }
 
+/// The mask of what comes later, as in the header.
+Kernel causal_mask() {
+  Kernel kernel;
+  kernel.dims = 2;
+  kernel.operands = {{DType::uint8, InnerStride::zero, true, false, kNotPicked, true},
+                     {DType::uint8, InnerStride::one, true, false, kNotPicked, true},
+                     {DType::bool_, InnerStride::one, true, true}};
+  kernel.numbers = {DType::uint64, DType::uint64};
+  kernel.body = {{Kind::number, {}, DType::uint64, 0, 0, {}},
+                 {Kind::number, {}, DType::uint64, 0, 1, {}},
+                 {Kind::create, op::iota, DType::int64, 2, 0, {0, 1}},
+                 {Kind::create, op::iota, DType::int64, 2, 1, {0, 1}},
+                 {Kind::compute, op::less_equal, DType::bool_, 2, 0, {3, 2}},
+                 {Kind::store, {}, DType::bool_, 1, 2, {4}}};
+  return kernel;
+}
+
+TEST(Kernel, TextSaysWhatIsCounted) {
+  EXPECT_NO_THROW(verify(causal_mask()));
+  EXPECT_EQ(to_string(causal_mask()),
+            R"(kernel map dims=2 ($0: counted zero, $1: counted one, $2: out bool one, #0: uint64, #1: uint64) {
+  %0 = number #0 : uint64
+  %1 = number #1 : uint64
+  %2 = iota(%0, %1) at $0 : int64
+  %3 = iota(%0, %1) at $1 : int64
+  %4 = less_equal(%3, %2) : bool
+  store $2, %4
+}
+)");
+}
+
 struct Mistake {
   std::string rule;  // part of the message
   std::function<void(Kernel&)> make;
@@ -111,7 +146,29 @@ TEST(Kernel, TheVerifierNamesTheInstructionAndTheRule) {
       {"exp(%2) : float32`: its value is not used",
        [](Kernel& k) { k.body[4].inputs[0] = 2, k.body[5].inputs[0] = 2; }},
   };
-  for (const Mistake& mistake : mistakes) {
+  const auto create = [](Kernel& kernel) -> Instruction& {
+    kernel = causal_mask();
+    return kernel.body[2];
+  };
+  const Mistake of_created[] = {
+      {"$2: what is counted is uint8", [&](Kernel& k) { create(k), k.operands[2].counted = true; }},
+      {"$0: what is counted is uint8", [&](Kernel& k) { create(k), k.operands[0].dtype = DType::int64; }},
+      {"where positions are counted, and nowhere else", [&](Kernel& k) { create(k).index = 2; }},
+      {"where positions are counted, and nowhere else", [&](Kernel& k) { create(k).kind = Kind::load; }},
+      {"it takes two numbers", [&](Kernel& k) { create(k).input_count = 1; }},
+      {"a number has another dtype", [&](Kernel& k) { create(k).dtype = DType::float32; }},
+      {"an input is not a number", [&](Kernel& k) { create(k), k.body[3].inputs[1] = 2; }},
+      {"bools count nothing",
+       [&](Kernel& k) {
+         create(k).dtype = DType::bool_, k.numbers[0] = k.numbers[1] = DType::float64,
+         k.body[0].dtype = k.body[1].dtype = DType::float64;
+       }},
+      {"makes no elements of positions", [&](Kernel& k) { create(k).op = op::add; }},
+      {"random bits are uint32 or uint64", [&](Kernel& k) { create(k).op = op::random_bits; }},
+  };
+  std::vector<Mistake> all(std::begin(mistakes), std::end(mistakes));
+  all.insert(all.end(), std::begin(of_created), std::end(of_created));
+  for (const Mistake& mistake : all) {
     Kernel kernel = softmax();
     mistake.make(kernel);
     try {
@@ -135,6 +192,7 @@ TEST(Kernel, WhatDecidesTheCodeIsInTheHash) {
       [](Kernel& k) { k.operands[0].moves = false; },
       [](Kernel& k) { k.operands[0].output = true; },
       [](Kernel& k) { k.operands[0].picked_by = 1; },
+      [](Kernel& k) { k.operands[0].counted = true; },
       [](Kernel& k) { k.numbers.push_back(kFloat); },
       [](Kernel& k) { k.body[3].op = op::log; },
       [](Kernel& k) { k.body[3].kind = Kind::cast; },

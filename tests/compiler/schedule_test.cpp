@@ -14,6 +14,7 @@ const Target kEverything{
     .computes = [](Op, DType, DType) { return true; },
     .casts = [](DType, DType) { return true; },
     .reduces = [](Op, DType) { return true; },
+    .creates = [](Op, DType) { return true; },
     .holds = [](DType) { return true; },
     .takes_views = [](Op op) { return op == op::matrix_multiply; },
 };
@@ -315,6 +316,68 @@ TEST(Schedules, AChainEndsWhereAPartOfItsResultIsRead) {
                      false, 4);
   ASSERT_EQ(it.schedule.chains.size(), 1U);
   EXPECT_EQ(it.schedule.chains[0].last, 1U);
+}
+
+constexpr const char* kCausalMask = R"(graph(%in0: float32(8, 8); $0: int64 = 0, $1: int64 = 1) {
+  %0 = iota($0, $1, size=8, dtype=int64) : int64(8,)
+  %1 = reshape(%0, shape=[8, 1]) : int64(8, 1)
+  %2 = iota($0, $1, size=8, dtype=int64) : int64(8,)
+  %3 = less_equal(%2, %1) : bool(8, 8)
+  %4 = where(%3, %in0, %in0) : float32(8, 8)
+  return %4
+})";
+
+TEST(Schedules, PositionsAreCountedWhereTheyAreUsed) {
+  const Scheduled it(kCausalMask);
+  ASSERT_EQ(it.schedule.steps.size(), 1U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.temporary_bytes, 0U);
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[0]), std::vector{OperandRef::leaf(0)});
+  EXPECT_EQ(
+      to_string(it.schedule.kernels[0]),
+      R"(kernel map dims=2 ($0: counted one, $1: counted zero, $2: float32 one, $3: out float32 one, #0: uint64, #1: uint64) {
+  %0 = number #0 : uint64
+  %1 = number #1 : uint64
+  %2 = iota(%0, %1) at $0 : int64
+  %3 = iota(%0, %1) at $1 : int64
+  %4 = less_equal(%2, %3) : bool
+  %5 = load $2 : float32
+  %6 = where(%4, %5, %5) : float32
+  store $3, %6
+}
+)");
+  EXPECT_NO_THROW(verify(it.schedule.kernels[0]));
+}
+
+TEST(Schedules, PositionsThatACallReadsLieInMemory) {
+  const Scheduled it(R"(graph(%in0: int64(6,); $0: int64 = 0, $1: int64 = 1) {
+  %0 = iota($0, $1, size=6, dtype=int64) : int64(6,)
+  %1 = reshape(%0, shape=[2, 3]) : int64(2, 3)
+  %2 = sort_values(%1, axis=1, descending=true) : int64(2, 3)
+  %3 = add(%0, %in0) : int64(6,)
+  return %2, %3
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 3U) << to_string(it.schedule, it.graph);
+  // Whoever else uses them counts again.
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[2]), std::vector{OperandRef::leaf(0)});
+}
+
+TEST(Schedules, WithoutFusionPositionsAreAStep) {
+  const Scheduled it(kCausalMask, false);
+  ASSERT_EQ(it.schedule.steps.size(), 4U) << to_string(it.schedule, it.graph);
+  for (const Step& step : it.schedule.steps) EXPECT_TRUE(step.is_kernel());
+}
+
+TEST(Schedules, RandomBitsAreDrawnOnceAndStoredForWhoReadsThemElsewhere) {
+  const Scheduled it(R"(graph(%in0: uint32(6, 4); $0: uint64 = 1, $1: uint64 = 2) {
+  %0 = random_bits($0, $1, shape=[6, 4], dtype=uint32) : uint32(6, 4)
+  %1 = add(%0, %in0) : uint32(6, 4)
+  %2 = permute_dims(%0, axes=[1, 0]) : uint32(4, 6)
+  %3 = bitwise_invert(%2) : uint32(4, 6)
+  return %1, %3
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.steps[0].nodes, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(reads(it.graph, it.schedule, it.schedule.steps[1]), std::vector{OperandRef::record(0)});
 }
 
 constexpr const char* kEmbedding = R"(graph(%in0: float32(50, 16), %in1: int64(8,), %in2: float32(16,)) {

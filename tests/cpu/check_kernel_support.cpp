@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <sstream>
 
@@ -75,6 +76,11 @@ Memory streamed(const KernelCall& call, const cpu::KernelCode& code) {
   Memory moved;
   std::vector<void*> addresses;
   for (std::size_t j = 0; j < call.memory.size(); ++j) {
+    if (call.kernel.operands[j].counted) {
+      moved.emplace_back();
+      addresses.push_back(std::bit_cast<void*>(call.starts[j]));
+      continue;
+    }
     const std::size_t start = static_cast<std::size_t>(call.starts[j]) * size_of(call.kernel.operands[j].dtype);
     std::vector<std::byte>& memory = moved.emplace_back(call.memory[j].size() + kLine);
     const std::size_t shift = (kLine - (reinterpret_cast<std::uintptr_t>(memory.data()) + start) % kLine) % kLine;
@@ -85,6 +91,10 @@ Memory streamed(const KernelCall& call, const cpu::KernelCode& code) {
            call.whole(), true);
   Memory result;
   for (std::size_t j = 0; j < moved.size(); ++j) {
+    if (call.kernel.operands[j].counted) {
+      result.emplace_back();
+      continue;
+    }
     const std::size_t start = static_cast<std::size_t>(call.starts[j]) * size_of(call.kernel.operands[j].dtype);
     const std::byte* first = static_cast<const std::byte*>(addresses[j]) - start;
     result.emplace_back(first, first + call.memory[j].size());

@@ -3,6 +3,7 @@
 #include "cpu/check_kernel.h"
 #include "cpu/random_kernel.h"
 #include "ir/op_elementwise.gen.h"
+#include "ir/op_random.gen.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/op_sort.gen.h"
 
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <span>
 #include <string>
 #include <thread>
@@ -67,6 +69,55 @@ TEST(Codegen, FunctionsHaveTheSameBitsOnEveryTierAndInstructionSet) {
   check_random_kernels(LoopForm::map, 8, 6, dtypes, true);
   check_random_kernels(LoopForm::row, 9, 6, dtypes, true);
   check_random_kernels(LoopForm::column, 10, 6, dtypes, true);
+}
+
+TEST(Codegen, T5_ElementsMadeOfPositionsAreAsSpecified) {
+  const DType dtypes[] = {DType::float32, DType::uint32};
+  for (const LoopForm form : {LoopForm::map, LoopForm::row, LoopForm::column}) {
+    for (const DType dtype : dtypes) {
+      for (std::size_t round = 0; round < 8; ++round) {
+        Random random(12'000 + static_cast<std::uint64_t>(form) * 500 + static_cast<std::uint64_t>(dtype) * 20 + round);
+        KernelChoice choice;
+        choice.form = form;
+        choice.dtypes = {dtype};
+        choice.steps = 1 + below(random, 6);
+        choice.length = kLengths[below(random, std::size(kLengths))];
+        choice.crossed = form == LoopForm::map && round % 4 == 0;
+        choice.creates = true;
+        SCOPED_TRACE(std::string(name(dtype)) + ", round " + std::to_string(round));
+        check_kernel(random, random_kernel(random, choice));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// Nothing but drawn and stored, so that every length of a row and every start in a block is seen.
+TEST(Codegen, T5_RandomBitsAreTheSameWhereverARowBegins) {
+  for (const DType dtype : {DType::uint32, DType::uint64}) {
+    KernelCall call;
+    call.kernel.dims = 2;
+    call.kernel.operands = {{.dtype = DType::uint8, .counted = true}, {.dtype = dtype, .output = true}};
+    call.kernel.numbers = {DType::uint64, DType::uint64};
+    call.kernel.body = {{Instruction::Kind::number, {}, DType::uint64, 0, 0, {}},
+                        {Instruction::Kind::number, {}, DType::uint64, 0, 1, {}},
+                        {Instruction::Kind::create, op::random_bits, dtype, 2, 0, {0, 1}},
+                        {Instruction::Kind::store, {}, dtype, 1, 1, {2}}};
+    const std::uint64_t numbers[] = {0x0123456789abcdef, 0, 0xfffffffffffffff9, 0};  // the counter wraps around
+    call.numbers.resize(32);
+    std::memcpy(call.numbers.data(), numbers, 32);
+    Variants variants;
+    for (const std::int64_t columns : {1, 3, 8, 37, 64, 101}) {
+      call.sizes = {9, columns};
+      call.strides = {columns, 1, columns, 1};
+      call.starts = {columns % 7, static_cast<std::int64_t>(kGuard)};
+      const auto elements = static_cast<std::size_t>(9 * columns) + 2 * kGuard;
+      call.memory = {{}, std::vector<std::byte>(elements * size_of(dtype))};
+      Random random(13);
+      check_kernel(random, call, variants);
+      if (HasFatalFailure()) return;
+    }
+  }
 }
 
 TEST(Codegen, EveryOpInEveryDTypeIsAsSpecified) {

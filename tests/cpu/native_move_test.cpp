@@ -128,7 +128,7 @@ TEST_P(CopiesEveryDType, EvenlySpacedNumbersAreTheReferences) {
   }
 }
 
-TEST(NativeRandomBits, AreTheReferences) {
+TEST(RandomBits, T5_AreTheReferences) {
   for (const DType dtype : {DType::uint32, DType::uint64}) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{3}, Shape{64}, Shape{65}, Shape{3, 7}, Shape{100003}}) {
       // The last counter wraps around within the first lanes.

@@ -36,7 +36,7 @@ struct KernelCall {
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;
   std::vector<std::byte> numbers;
-  std::vector<std::vector<std::byte>> memory;  // one an operand
+  std::vector<std::vector<std::byte>> memory;  // one an operand; of a counted one nothing
   std::vector<std::int64_t> starts;            // the element at position 0, …, 0, one an operand
   std::vector<PickedRows> picked;              // one an operand, or none when no rows are picked
 
@@ -52,6 +52,7 @@ struct KernelChoice {
   std::int64_t length = 100;  // of the last dimension, or of the reduced one
   Values values = Values::special;
   bool crossed = false;         // a map with operands whose neighbours in memory are in neighbouring rows
+  bool creates = false;         // also elements made of positions
   bool with_functions = false;  // also ops whose results differ between backends: exp, sin, …
 };
 

@@ -6,10 +6,13 @@
 #include "base/dispatch.h"
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
+#include "ir/op_creation.gen.h"
 #include "ir/op_elementwise.gen.h"
+#include "ir/op_random.gen.h"
 #include "ir/op_reduction.gen.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -146,9 +149,12 @@ class Builder {
       kernel_.operands.push_back(operand);
       add({Kind::load, {}, operand.dtype, 0, static_cast<std::uint16_t>(j), {}});
     }
+    if (choice_.creates) {
+      for (std::size_t n = 1 + below(random_, 2); n > 0; --n) add_created();
+    }
     if (below(random_, 2) == 0) {
       kernel_.numbers.push_back(choice_.dtypes[below(random_, choice_.dtypes.size())]);
-      add({Kind::number, {}, kernel_.numbers[0], 0, 0, {}});
+      add({Kind::number, {}, kernel_.numbers.back(), 0, static_cast<std::uint16_t>(kernel_.numbers.size() - 1), {}});
     }
     for (std::size_t n = 0; n < choice_.steps; ++n) {
       if (kernel_.form != LoopForm::map && (n == 0 || below(random_, 5) == 0)) {
@@ -190,6 +196,27 @@ class Builder {
   }
 
   bool is_loaded(std::uint16_t at) const { return kernel_.body[at].kind == Kind::load; }
+
+  void add_created() {
+    KernelOperandInfo operand{.dtype = DType::uint8, .counted = true};
+    operand.inner = static_cast<InnerStride>(below(random_, 3));
+    if (kernel_.form == LoopForm::row) operand.moves = operand.inner != InnerStride::zero;
+    if (kernel_.form == LoopForm::column) operand.moves = below(random_, 4) != 0;
+    kernel_.operands.push_back(operand);
+    const auto index = static_cast<std::uint16_t>(kernel_.operands.size() - 1);
+    const bool bits = below(random_, 2) == 0;
+    const DType dtype = bits ? (below(random_, 2) == 0 ? DType::uint32 : DType::uint64)
+                             : static_cast<DType>(1 + below(random_, kDTypeCount - 1));
+    Instruction i{.kind = Kind::create, .op = bits ? op::random_bits : op::iota, .dtype = dtype, .input_count = 2};
+    i.index = index;
+    for (std::uint16_t& input : i.inputs) {
+      if (&input == &i.inputs[2]) break;
+      kernel_.numbers.push_back(bits ? DType::uint64 : iota_dtype(dtype));
+      const auto number = static_cast<std::uint16_t>(kernel_.numbers.size() - 1);
+      input = add({Kind::number, {}, kernel_.numbers.back(), 0, number, {}});
+    }
+    add(i);
+  }
 
   void add_compute() {
     const std::uint16_t first = any_value();
@@ -247,6 +274,8 @@ class Builder {
   std::vector<std::uint8_t> used_;
 };
 
+std::int64_t rounded_up(std::int64_t start) { return (start + 3) / 4 * 4; }
+
 /// Strides of one operand, innermost first, and the memory they need.
 void lay_out(Random& random, KernelCall& call, std::size_t j, Values values, bool crossed) {
   const Kernel& kernel = call.kernel;
@@ -279,8 +308,14 @@ void lay_out(Random& random, KernelCall& call, std::size_t j, Values values, boo
     if (reach < 0) start -= reach;
     extent += std::abs(reach);
   }
-  call.starts.push_back(start);
   call.strides.insert(call.strides.end(), strides.begin(), strides.end());
+  if (operand.counted) {
+    // Blocks of random bits begin at multiples of 4.
+    call.starts.push_back(below(random, 2) == 0 ? rounded_up(start) : start);
+    call.memory.emplace_back();
+    return;
+  }
+  call.starts.push_back(start);
   std::vector<std::byte> memory((static_cast<std::size_t>(extent) + 2 * kGuard) * size_of(operand.dtype));
   dispatch(operand.dtype, [&]<class T>() {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(T)) {
@@ -331,6 +366,10 @@ std::size_t below(Random& random, std::size_t limit) { return static_cast<std::s
 KernelArguments KernelCall::arguments(std::vector<std::vector<std::byte>>& on, std::vector<void*>& addresses) const {
   addresses.clear();
   for (std::size_t j = 0; j < on.size(); ++j) {
+    if (kernel.operands[j].counted) {
+      addresses.push_back(std::bit_cast<void*>(starts[j]));
+      continue;
+    }
     addresses.push_back(on[j].data() + starts[j] * static_cast<std::int64_t>(size_of(kernel.operands[j].dtype)));
   }
   return {sizes.data(), addresses.data(), strides.data(), numbers.data(), picked.data()};

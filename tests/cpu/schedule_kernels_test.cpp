@@ -23,6 +23,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 namespace lento::test {
@@ -35,6 +36,7 @@ class KernelChecker {
  public:
   std::size_t interpreted = 0;
   std::size_t generated = 0;
+  std::size_t creating = 0;        // that compute with elements made of positions
   std::size_t generate_every = 1;  // of the kernels that were not seen before
 
   /// All kernels of a graph.
@@ -70,6 +72,7 @@ class KernelChecker {
       }
       if (!seen_.insert(to_string(kernel)).second || shows_nans(kernel) || seen_.size() % generate_every != 0) continue;
       ++generated;
+      creating += computes_with_created(kernel) ? 1 : 0;
       testing::Random random(generated);
       testing::check_kernel(random, *call, is_specified(kernel));
       if (::testing::Test::HasFatalFailure()) return;
@@ -92,10 +95,16 @@ class KernelChecker {
     for (std::size_t j = 0; j < step.operands.size(); ++j) {
       const StepOperand& operand = step.operands[j];
       const bool is_input = operand.base.kind() == OperandRef::Kind::leaf;
-      if (!is_input && values[operand.base.index()].failed()) return std::nullopt;
+      const bool is_counted = kernel.operands[j].counted;
+      if (!is_input && !is_counted && values[operand.base.index()].failed()) return std::nullopt;
       std::int64_t moved = 0;
       for (const DynamicStart& start : operand.starts) {
         moved += graph.scalars[start.number].value.to<std::int64_t>() * start.stride;
+      }
+      if (is_counted) {
+        call.memory.emplace_back();
+        call.starts.push_back(moved);
+        continue;
       }
       call.memory.push_back(is_input ? inputs[operand.base.index()] : bytes_of(values[operand.base.index()]));
       if (kernel.operands[j].output) std::ranges::fill(call.memory.back(), std::byte{0x5a});
@@ -113,6 +122,14 @@ class KernelChecker {
     return std::ranges::none_of(kernel.body, [&](const Instruction& i) {
       return i.kind == Kind::compute &&
              testing::differs_between_backends(i.op, kernel.body[i.inputs[i.input_count - 1]].dtype);
+    });
+  }
+
+  static bool computes_with_created(const Kernel& kernel) {
+    return std::ranges::any_of(kernel.body, [&](const Instruction& i) {
+      return i.kind == Kind::compute &&
+             std::ranges::any_of(std::span(i.inputs, i.input_count),
+                                 [&](std::uint16_t from) { return kernel.body[from].kind == Kind::create; });
     });
   }
 
@@ -152,6 +169,7 @@ TEST(ScheduledKernels, OfRandomGraphsAreTheReference) {
   }
   EXPECT_GT(checker.interpreted, 500U);
   EXPECT_GT(checker.generated, 200U);
+  EXPECT_GT(checker.creating, 10U);
 }
 
 TEST(ScheduledKernels, OfGivenGraphsAreTheReference) {

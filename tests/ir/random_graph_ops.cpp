@@ -5,6 +5,8 @@
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
 #include "ir/op_contraction.gen.h"
+#include "ir/op_creation.gen.h"
+#include "ir/op_elementwise.gen.h"
 #include "ir/op_fft.gen.h"
 #include "ir/op_gather.gen.h"
 #include "ir/op_index_map.gen.h"
@@ -62,6 +64,15 @@ void RandomGraphBuilder::add_creation(Op op) {
   }
   append(op, operands,
          {{"shape", any_shape(0, 3)}, {"size", {between(0, 9)}}, {"dtype", {static_cast<std::int64_t>(dtype)}}});
+  if (op == op::full) return;
+  // Most of what is made of positions is used beside something else, so that kernels have it inside: as it is, or as
+  // one row of many.
+  const OperandRef made = OperandRef::record(static_cast<std::uint32_t>(maker_.graph.nodes.size() - 1));
+  for (int use = 0; use < 2 && chance(0.7); ++use) {
+    Shape shape = meta(made).shape;
+    if (chance(0.3)) shape.insert(0, between(1, 5));
+    append(chance(0.5) ? op::add : op::equal, {made, value(dtype, shape)});
+  }
 }
 
 void RandomGraphBuilder::add_cast(Op op) {

@@ -236,7 +236,8 @@ TEST(Iota, CountsInEveryKind) {
   EXPECT_EQ(iota(2, big, 1, DType::int64).values<std::int64_t>(), (std::vector<std::int64_t>{big, -big - 1}));
   EXPECT_EQ(iota(2, big - 1, 1, DType::int64).values<std::int64_t>(), (std::vector<std::int64_t>{big - 1, big}));
   EXPECT_EQ(iota(3, 0.5, 0.25, DType::float32).values<float>(), (std::vector<float>{0.5F, 0.75F, 1.0F}));
-  EXPECT_EQ(iota(3, 0, 1.5, DType::int64).values<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 3}));
+  // Integers are made of integers: what a number is does not decide how a plan computes (clause T4).
+  EXPECT_EQ(iota(3, 0, 1.5, DType::int64).values<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(iota(2, 1, std::complex<double>(0, 1), DType::complex128).at<std::complex<double>>(1),
             std::complex<double>(1, 1));
   EXPECT_EQ(static_cast<float>(iota(3, 2048, 1, DType::float16).at<float16>(2)), 2050.0F);

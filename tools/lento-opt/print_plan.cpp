@@ -34,8 +34,9 @@ std::string kernel_operands(const KernelStep& step, const Kernel& kernel) {
     const StepOperand& operand = step.operands[i];
     const KernelOperandInfo& info = kernel.operands[i];
     const std::span strides = std::span(step.strides).subspan(i * kernel.dims, kernel.dims);
-    text += fmt::format("  ${} {} {}{}", i, info.output ? "writes" : "reads", name_of(operand.base),
-                        walk_text(strides, operand.starts));
+    const std::string what =
+        info.counted ? "counts" : fmt::format("{} {}", info.output ? "writes" : "reads", name_of(operand.base));
+    text += fmt::format("  ${} {}{}", i, what, walk_text(strides, operand.starts));
     if (info.picked_by != kNotPicked) {
       const PickedRows& rows = step.picked[i];
       text += fmt::format(" at ${} * {} of {}", info.picked_by, rows.stride, rows.extent);

@@ -27,6 +27,7 @@ const Target& cpu_target() {
       .computes = [](Op op, DType compute, DType) { return supports(op, compute); },
       .casts = [](DType, DType) { return true; },
       .reduces = [](Op op, DType dtype) { return supports(op, dtype); },
+      .creates = [](Op, DType) { return true; },
       .holds = [](DType) { return true; },
       .takes_views = [](Op op) { return op == op::matrix_multiply || op == op::attention || op == op::attention_grad; },
       .most_nodes = 60,

@@ -104,7 +104,8 @@ class Parts {
     if (kernel_.form != LoopForm::map || dims < 2) return false;
     for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
       const std::int64_t* strides = arguments_.strides + j * dims;
-      if (kernel_.operands[j].inner == InnerStride::any && strides[dims - 2] == 1) return true;
+      const KernelOperandInfo& operand = kernel_.operands[j];
+      if (operand.inner == InnerStride::any && !operand.counted && strides[dims - 2] == 1) return true;
     }
     return false;
   }

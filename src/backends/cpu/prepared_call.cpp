@@ -5,12 +5,10 @@
 #include "backends/cpu/libraries/matmul.h"
 #include "backends/cpu/native/reduce.h"
 #include "ir/op_contraction.gen.h"
-#include "ir/op_creation.gen.h"
 #include "ir/op_fft.gen.h"
 #include "ir/op_gather.gen.h"
 #include "ir/op_index_map.gen.h"
 #include "ir/op_linalg.gen.h"
-#include "ir/op_random.gen.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/op_scan.gen.h"
 #include "ir/op_scatter.gen.h"
@@ -124,9 +122,6 @@ std::unique_ptr<const PreparedCall> make_prepared_call(const Graph& graph, const
       return make_pad_call(graph, step);
     case op::strided_update:
       return make_update_call(graph, step);
-    case op::iota:
-    case op::random_bits:
-      return make_creation_call(graph, step);
     case op::reduce_sum:
       return make_reduce_call(graph, step);
     case op::scan_sum:

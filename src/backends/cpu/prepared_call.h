@@ -18,13 +18,12 @@ std::unique_ptr<const PreparedCall> make_convolution_call(const Graph& graph, co
 std::unique_ptr<const PreparedCall> make_attention_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_fft_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_linalg_call(const Graph& graph, const Step& step);
-// Families of native/, each in the file of its name; make_creation_call in create.cpp.
+// Families of native/, each in the file of its name.
 std::unique_ptr<const PreparedCall> make_gather_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_scatter_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_concatenate_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_pad_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_update_call(const Graph& graph, const Step& step);
-std::unique_ptr<const PreparedCall> make_creation_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_scan_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_sort_call(const Graph& graph, const Step& step);
 std::unique_ptr<const PreparedCall> make_top_k_call(const Graph& graph, const Step& step);

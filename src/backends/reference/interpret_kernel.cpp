@@ -4,13 +4,16 @@
 #include "backends/reference/arithmetic.h"
 #include "backends/reference/array.h"
 #include "backends/reference/bad_values.h"
+#include "backends/reference/created.h"
 #include "backends/reference/dispatch.h"
 #include "base/dispatch.h"
+#include "ir/op_creation.gen.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/reduction_order.h"
 #include "reference/kernels_cast.gen.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -171,6 +174,8 @@ class KernelInterpreter {
         astype(Array(result.bytes, i.dtype, one), Array(input.bytes, kernel_.body[i.inputs[0]].dtype, one), {});
         break;
       }
+      case Kind::create:
+        return create(i);
       case Kind::reduce:
         return reductions_[at];
       case Kind::store:
@@ -179,11 +184,39 @@ class KernelInterpreter {
     return result;
   }
 
-  std::byte* address(std::size_t operand) const {
+  Element create(const Instruction& i) {
+    const std::int64_t position = std::bit_cast<std::int64_t>(arguments_.addresses[i.index]) + offset(i.index);
+    const Element inputs[] = {evaluate(i.inputs[0]), evaluate(i.inputs[1])};
+    const DType dtype = kernel_.body[i.inputs[0]].dtype;
+    const Scalar numbers[] = {Scalar::read(dtype, inputs[0].bytes), Scalar::read(dtype, inputs[1].bytes)};
+    Element result;
+    const auto give = [&](auto value) { std::memcpy(result.bytes, &value, sizeof(value)); };
+    if (i.op == op::iota) {
+      dispatch(i.dtype, [&]<class T>() { give(iota_element<T>(position, numbers[0], numbers[1])); });
+      return result;
+    }
+    const auto at = static_cast<std::uint64_t>(position);
+    const auto key = numbers[0].to<std::uint64_t>();
+    const auto counter = numbers[1].to<std::uint64_t>();
+    if (i.dtype == DType::uint32) {
+      give(random_element<std::uint32_t>(at, key, counter));
+    } else {
+      give(random_element<std::uint64_t>(at, key, counter));
+    }
+    return result;
+  }
+
+  /// Of an operand's element at the current position, in elements.
+  std::int64_t offset(std::size_t operand) const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < position_.size(); ++d) {
       offset += position_[d] * arguments_.strides[operand * kernel_.dims + d];
     }
+    return offset;
+  }
+
+  std::byte* address(std::size_t operand) const {
+    std::int64_t offset = this->offset(operand);
     if (const std::uint16_t by = kernel_.operands[operand].picked_by; by != kNotPicked) {
       const PickedRows& rows = arguments_.picked[operand];
       std::int64_t position = Scalar::read(kernel_.operands[by].dtype, address(by)).to<std::int64_t>();

@@ -86,6 +86,7 @@ const Target& ToyDevice::target() const {
       .computes = is_known,
       .casts = [](DType, DType) { return supported != Support::few; },
       .reduces = [](Op, DType) { return supported != Support::few; },
+      .creates = [](Op, DType) { return supported != Support::few; },
       .holds = [](DType) { return true; },
       .tile_elements = 0,
       .alignment = 256,
@@ -142,8 +143,10 @@ void ToyDevice::copy(void* to, const void* from, std::size_t bytes) {
 
 void ToyDevice::launch(const KernelLaunch& launch) {
   const auto kept = std::make_shared<KeptLaunch>(launch);
-  for (void*& address : kept->addresses) address = memory_.own(address);
   const Kernel& code = static_cast<const ToyKernel*>(launch.binary)->kernel;
+  for (std::size_t i = 0; i < code.operands.size(); ++i) {
+    if (!code.operands[i].counted) kept->addresses[i] = memory_.own(kept->addresses[i]);
+  }
   compute([&code, kept, words = memory_.own(launch.status)] { reference::interpret(code, kept->arguments(), words); });
 }
 

@@ -27,6 +27,7 @@
 #include <llvm/Transforms/Utils.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -49,7 +50,7 @@ bool wants_tiles(const Kernel& kernel) {
   constexpr std::int64_t kMostTiles = 3;
   if (kernel.dims < 2 || kernel.body.size() > kMostInstructions) return false;
   const auto crossed = [](const KernelOperandInfo& operand) {
-    return !operand.output && operand.inner == InnerStride::any;
+    return !operand.output && !operand.counted && operand.inner == InnerStride::any;
   };
   const auto tiles = std::count_if(kernel.operands.begin(), kernel.operands.end(), crossed);
   return tiles > 0 && tiles <= kMostTiles &&
@@ -67,7 +68,7 @@ bool wants_wide_columns(const Kernel& kernel) {
   constexpr std::size_t kMostBytes = 4;
   return kernel.form == LoopForm::column && kernel.body.size() <= kMostInstructions &&
          std::none_of(kernel.body.begin(), kernel.body.end(), [](const Instruction& i) {
-           return is_slow(i) || size_of(i.dtype) > kMostBytes ||
+           return is_slow(i) || i.kind == Instruction::Kind::create || size_of(i.dtype) > kMostBytes ||
                   (i.kind == Instruction::Kind::reduce && codegen::finds_position(i.op));
          });
 }
@@ -77,6 +78,7 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   const bool map = kernel.form == LoopForm::map;
   CodeStyle style;
   style.hooks = hooks_of(isa);
+  style.careful = careful;
   // AVX-512 has masks at next to no cost, AVX2 has them for some element sizes and slowly.
   style.compact = !careful && isa == Isa::avx512;
   style.tiles = careful && map && wants_tiles(kernel);
@@ -196,8 +198,13 @@ struct KernelCode::Loaded {
     for (std::size_t d = dims - (form == LoopForm::column ? 2 : 1); d-- > 0;) {
       position[d] = row % arguments.sizes[d];
       row /= arguments.sizes[d];
-      for (std::size_t j = 0; j < element_bytes.size(); ++j) addresses[j] += position[d] * stride(arguments, j, d);
+      for (std::size_t j = 0; j < element_bytes.size(); ++j) move(addresses[j], position[d] * stride(arguments, j, d));
     }
+  }
+
+  /// The address of a counted operand is a number, and may be 0.
+  static void move(std::byte*& address, std::int64_t bytes) {
+    address = std::bit_cast<std::byte*>(std::bit_cast<std::int64_t>(address) + bytes);
   }
 
   /// Whether all rows of all outputs begin at lines of the cache.
@@ -244,7 +251,8 @@ void KernelCode::prepare(Frame& to, const KernelArguments& arguments, std::int64
     to.strides[0][j] = outer > 0 ? code.stride(arguments, j, outer - 1) : 0;
     to.strides[1][j] = code.stride(arguments, j, code.dims - 1);
     to.strides[2][j] = inside == 2 ? code.stride(arguments, j, code.dims - 2) : 0;
-    to.addresses[j] = static_cast<std::byte*>(arguments.addresses[j]) + inner_begin * to.strides[1][j];
+    to.addresses[j] = static_cast<std::byte*>(arguments.addresses[j]);
+    Loaded::move(to.addresses[j], inner_begin * to.strides[1][j]);
   }
 }
 
@@ -273,12 +281,12 @@ void KernelCode::run(const KernelArguments& arguments, const KernelRange& range,
     left -= frame.rows;
     if (left == 0) return;
     // On to the next row of rows: back to the start of the last dimension, and one further in those before it.
-    for (std::size_t j = 0; j < operands; ++j) whole.addresses[j] -= position[last] * whole.strides[0][j];
+    for (std::size_t j = 0; j < operands; ++j) Loaded::move(whole.addresses[j], -position[last] * whole.strides[0][j]);
     position[last] = 0;
     for (std::size_t d = last; d-- > 0;) {
       const bool carry = ++position[d] == arguments.sizes[d];
       const std::int64_t moved = carry ? 1 - arguments.sizes[d] : 1;
-      for (std::size_t j = 0; j < operands; ++j) whole.addresses[j] += moved * code.stride(arguments, j, d);
+      for (std::size_t j = 0; j < operands; ++j) Loaded::move(whole.addresses[j], moved * code.stride(arguments, j, d));
       if (!carry) break;
       position[d] = 0;
     }

@@ -1,5 +1,6 @@
 #include "backends/cpu/code/kernel_body.h"
 
+#include "ir/op_creation.gen.h"
 #include "ir/reduction_order.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -27,7 +28,8 @@ std::vector<Level> levels(const Kernel& kernel) {
   for (std::size_t at = 0; at < level.size(); ++at) {
     const Instruction& i = kernel.body[at];
     switch (i.kind) {
-      case Kind::load: {
+      case Kind::load:
+      case Kind::create: {
         const bool still = map ? inner_stride(kernel, i.index) == InnerStride::zero : is_row_value[at] != 0;
         level[at] = still ? Level::row : Level::element;
         break;
@@ -226,6 +228,35 @@ void KernelBody::store(std::size_t operand, Value* value, const Point& point) {
   }
 }
 
+void KernelBody::prepare_to_create(std::size_t at) {
+  const Instruction& i = kernel.body[at];
+  Value* first = values[i.inputs[0]];
+  Value* second = values[i.inputs[1]];
+  if (i.op == op::iota) {
+    const InnerStride inner = inner_stride(kernel, i.index);
+    Value* stride = inner == InnerStride::any ? frame.operands[i.index].inner_stride
+                                              : b.getInt64(inner == InnerStride::one ? 1 : 0);
+    spacings_[at] = emitter.iota_spacing(i.dtype, first, second, stride);
+  } else {
+    streams_[at] = emitter.random_stream(i.dtype, first, second, !style.careful);
+  }
+}
+
+Value* KernelBody::create(std::size_t at, const Point& point) {
+  const Instruction& i = kernel.body[at];
+  Value* position = b.CreatePtrToInt(address(i.index, point), b.getInt64Ty());
+  if (i.op == op::iota) return emitter.iota(i.dtype, spacings_.at(at), position);
+  switch (inner_stride(kernel, i.index)) {
+    case InnerStride::zero:
+      return emitter.random_scattered(i.dtype, streams_.at(at), position, b.getInt64(0));
+    case InnerStride::one:
+      return emitter.random_neighbours(i.dtype, streams_.at(at), position);
+    case InnerStride::any:
+      return emitter.random_scattered(i.dtype, streams_.at(at), position, frame.operands[i.index].inner_stride);
+  }
+  return nullptr;
+}
+
 void KernelBody::emit(std::size_t at, const Point& point) {
   const Instruction& i = kernel.body[at];
   switch (i.kind) {
@@ -234,6 +265,9 @@ void KernelBody::emit(std::size_t at, const Point& point) {
       break;
     case Kind::number:
       values[at] = emitter.load_one(i.dtype, b.CreateConstGEP1_64(b.getInt8Ty(), frame.numbers, 16ULL * i.index));
+      break;
+    case Kind::create:
+      values[at] = create(at, point);
       break;
     case Kind::compute: {
       Value* args[3] = {};
@@ -258,6 +292,8 @@ void KernelBody::emit(std::size_t at, const Point& point) {
 void KernelBody::emit_level(Level wanted, const Point& point) {
   for (std::size_t at = 0; at < kernel.body.size(); ++at) {
     if (level[at] == wanted) emit(at, point);
+    // Its numbers stand before it.
+    if (wanted == Level::call && kernel.body[at].kind == Kind::create) prepare_to_create(at);
   }
 }
 

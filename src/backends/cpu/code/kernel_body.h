@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace lento::cpu {
@@ -87,6 +88,8 @@ struct KernelBody {
   llvm::Value* address(std::size_t operand, const Point& point);
   llvm::Value* load(std::size_t operand, const Point& point);
   void store(std::size_t operand, llvm::Value* value, const Point& point);
+  /// The element that an instruction makes of positions.
+  llvm::Value* create(std::size_t at, const Point& point);
   /// The code of one instruction; its value becomes values[at]. Nothing for a reduction, whose loops do that.
   void emit(std::size_t at, const Point& point);
   /// The code of all instructions of a level.
@@ -104,6 +107,11 @@ struct KernelBody {
 
  private:
   void read_frame(llvm::Value* from);
+  /// What create() needs that is the same in the whole call.
+  void prepare_to_create(std::size_t at);
+
+  std::map<std::size_t, codegen::Emitter::Spacing> spacings_;  // by instruction
+  std::map<std::size_t, codegen::Emitter::Stream> streams_;    // likewise
 };
 
 }  // namespace lento::cpu

@@ -52,6 +52,7 @@ std::vector<ResultSlot> result_slots(const Kernel& kernel);
 struct CodeStyle {
   unsigned lanes = 16;        // elements worked on at once: a power of two up to 64
   unsigned narrow_lanes = 0;  // if not 0, as many where there are no more elements than that along the last dimension
+  bool careful = false;       // to run often, rather than to be there soon
   bool compact = false;       // one loop with a mask, instead of one for whole vectors and a rest: half the code
   bool stream = false;        // also a loop that writes past the caches
   bool tiles = false;         // also a loop that turns tiles of operands that are walked across their rows

@@ -1,7 +1,9 @@
 #include "backends/cpu/code/map_loops.h"
 
 #include "codegen/math/math.h"
+#include "ir/op_creation.gen.h"
 #include "ir/op_elementwise.gen.h"
+#include "ir/op_random.gen.h"
 
 #include <llvm/IR/IRBuilder.h>
 
@@ -77,7 +79,9 @@ Value* MapLoops::write_tiles() {
   std::vector<Value*> copies(kernel_.operands.size(), nullptr);
   for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
     const KernelOperandInfo& operand = kernel_.operands[j];
-    if (operand.output || inner_stride(kernel_, j) != InnerStride::any || operand.picked_by != kNotPicked) continue;
+    if (operand.output || operand.counted || inner_stride(kernel_, j) != InnerStride::any ||
+        operand.picked_by != kNotPicked)
+      continue;
     turned.push_back(j);
     copies[j] = emitter_.local(lanes * lanes * size_of(operand.dtype));
     fits = b_.CreateAnd(fits, b_.CreateICmpEQ(body_.frame.operands[j].row_stride, b_.getInt64(size_of(operand.dtype))));
@@ -130,6 +134,7 @@ Value* MapLoops::write_tiles() {
 std::vector<MapLoops::Stage> MapLoops::make_stages() const {
   constexpr int kWeightOfStage = 18;
   const auto weight = [&](const Instruction& i) {
+    if (i.kind == Kind::create && i.op == op::random_bits) return 20;
     if (i.kind != Kind::compute || !is_floating(i.dtype)) return 1;
     return codegen::has_math(i.op) ? 20 : i.op == op::divide || i.op == op::sqrt ? 6 : 1;
   };
@@ -173,11 +178,13 @@ std::vector<MapLoops::Stage> MapLoops::inputs_of(const std::vector<Stage>& stage
 
 void MapLoops::write_stages(Value* end, bool stream) {
   const std::vector<Stage> inputs = inputs_of(stages_);
-  std::vector<Value*> memory(kernel_.body.size(), nullptr);  // of values that wait; what was loaded is loaded again
+  // Of values that wait; what was loaded or counted is so again.
+  std::vector<Value*> memory(kernel_.body.size(), nullptr);
   for (const Stage& of_stage : inputs) {
     for (const std::size_t from : of_stage) {
       const Instruction& i = kernel_.body[from];
-      if (i.kind != Kind::load && memory[from] == nullptr) {
+      const bool again = i.kind == Kind::load || (i.kind == Kind::create && i.op == op::iota);
+      if (!again && memory[from] == nullptr) {
         memory[from] = emitter_.local(kStageElements * size_of(i.dtype));
       }
     }

@@ -97,6 +97,10 @@ void ReduceLoops::emit_elements(const Pass& pass, const Point& point) {
       body_.values[at] = body_.load(kept->operand, point);
       continue;
     }
+    if (const std::optional<std::size_t> operand = passes_.read_back(at, pass.number)) {
+      body_.values[at] = body_.load(*operand, point);
+      continue;
+    }
     body_.emit(at, point);
     if (kept && kept->at == at && pass.number == kept->pass) body_.store(kept->operand, body_.values[at], point);
   }

@@ -1,6 +1,7 @@
 #include "backends/cpu/code/reduce_passes.h"
 
 #include "codegen/math/math.h"
+#include "ir/op_random.gen.h"
 
 #include <algorithm>
 
@@ -9,7 +10,8 @@ namespace lento::cpu {
 using Kind = Instruction::Kind;
 
 ReducePasses::ReducePasses(const Kernel& kernel, const std::vector<Level>& level)
-    : kernel_(kernel), level_(level), passes_(passes(kernel)) {
+    : kernel_(kernel), level_(level), passes_(passes(kernel)), written_(kernel.body.size()) {
+  find_written();
   find_kept();
 }
 
@@ -26,6 +28,7 @@ std::vector<std::uint8_t> ReducePasses::needed_in(std::uint16_t pass) const {
     if (!runs && needed[at] == 0) continue;
     needed[at] = element ? 1 : 0;
     if (kept_ && kept_->at == at && pass > kept_->pass) continue;
+    if (element && read_back(at, pass)) continue;
     for (unsigned j = 0; j < i.input_count; ++j) {
       if (level_[i.inputs[j]] == Level::element) needed[i.inputs[j]] = 1;
     }
@@ -61,6 +64,19 @@ bool ReducePasses::loads_after(std::size_t at, std::uint16_t pass) const {
     }
   }
   return false;
+}
+
+void ReducePasses::find_written() {
+  std::vector<std::uint8_t> drawn(kernel_.body.size(), 0);
+  for (std::size_t at = 0; at < drawn.size(); ++at) {
+    const Instruction& i = kernel_.body[at];
+    if (level_[at] != Level::element) continue;
+    drawn[at] = i.kind == Kind::create && i.op == op::random_bits ? 1 : 0;
+    for (unsigned j = 0; j < i.input_count; ++j) drawn[at] |= drawn[i.inputs[j]];
+    const bool stores = i.kind == Kind::store && kernel_.operands[i.index].inner == InnerStride::one;
+    // An output that its last pass writes may lie where an input does; there is no pass behind to read it.
+    if (stores && drawn[at] != 0) written_[i.inputs[0]] = i.index;
+  }
 }
 
 void ReducePasses::find_kept() {

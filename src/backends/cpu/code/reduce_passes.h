@@ -24,6 +24,12 @@ class ReducePasses {
   };
   const std::optional<Kept>& kept() const { return kept_; }
 
+  /// An element value made of random bits that its pass stores anyway: later passes read it there. The operand, or
+  /// nothing.
+  std::optional<std::size_t> read_back(std::size_t at, std::uint16_t pass) const {
+    return pass > passes_[at] ? written_[at] : std::nullopt;
+  }
+
   std::uint16_t last() const;
   /// The pass of an instruction (passes() of compiler/kernel.h).
   std::uint16_t of(std::size_t at) const { return passes_[at]; }
@@ -32,6 +38,7 @@ class ReducePasses {
 
  private:
   void find_kept();
+  void find_written();
   /// The output that may hold the value of `at` from the end of `pass` on.
   std::optional<std::size_t> output_to_keep(std::size_t at, std::uint16_t pass) const;
   bool loads_after(std::size_t at, std::uint16_t pass) const;
@@ -40,6 +47,7 @@ class ReducePasses {
   const std::vector<Level> level_;
   const std::vector<std::uint16_t> passes_;
   std::optional<Kept> kept_;
+  std::vector<std::optional<std::size_t>> written_;  // one per instruction
 };
 
 }  // namespace lento::cpu
