@@ -1,7 +1,6 @@
 #include "backends/cpu/arena.h"
 
 #include "backends/cpu/libraries/prepared_weights.h"
-#include "base/charge.h"
 #include "base/fail.h"
 #include "base/fork.h"
 
@@ -200,12 +199,13 @@ void Arena::free_buffer(void* data, std::size_t bytes, void* arena) {
 }
 
 BufferRef Arena::allocate(std::size_t bytes) {
-  Charge charge(account_, bytes);
+  account_.charge(bytes);
   void* data = take(bytes);
   if (data == nullptr) {
-    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account_.live.load() - bytes);
+    account_.credit(bytes);
+    fail<MemoryError>("cannot allocate {} bytes of host memory ({} in use)", bytes, account_.live.load());
   }
-  charge.keep();
+  account_.raise_peak();
   return Buffer::wrap(data, bytes, device_, free_buffer, this);
 }
 
