@@ -10,7 +10,7 @@
 
 namespace lento::toy {
 
-/// What a test finds that breaks the contract.
+/// For whoever breaks the contract of a device (backend/driver.h): tests see it at once.
 [[noreturn]] void end_process(const char* why);
 
 class Memory {
