@@ -7,7 +7,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -36,18 +38,24 @@ void set_rate(benchmark::State& state, double products) {
       benchmark::Counter(2e-9 * products, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
 
+/// Of contiguous operands, or transposed ones.
+void run_product(benchmark::State& state, const lento::MatmulProblem& problem) {
+  const auto prepared = lento::cpu::PreparedMatmul::make(problem);
+  const std::int64_t matrices = lento::element_count(problem.batch.span());
+  const auto a = ones(problem.dtype, matrices * problem.m * problem.k);
+  const auto b = ones(problem.dtype, matrices * problem.k * problem.n);
+  auto c = ones(problem.dtype, matrices * problem.m * problem.n);
+  for (auto _ : state) prepared->run(a.data(), b.data(), c.data());
+  set_rate(state, prepared->products());
+}
+
 void multiply(benchmark::State& state, DType dtype, const Shape& a_shape, const Shape& b_shape, bool b_transposed) {
   lento::MatmulProblem problem = lento::MatmulProblem::of(dtype, a_shape, b_shape);
   if (b_transposed) {
     problem.b.row = 1;
     problem.b.column = problem.k;
   }
-  const auto prepared = lento::cpu::PreparedMatmul::make(problem);
-  const auto a = ones(dtype, element_count(a_shape));
-  const auto b = ones(dtype, element_count(b_shape));
-  auto c = ones(dtype, lento::element_count(problem.batch.span()) * problem.m * problem.n);
-  for (auto _ : state) prepared->run(a.data(), b.data(), c.data());
-  set_rate(state, prepared->products());
+  run_product(state, problem);
 }
 
 void square(benchmark::State& state, DType dtype) {
@@ -58,7 +66,9 @@ BENCHMARK_CAPTURE(square, float32, DType::float32)
     ->Arg(4)
     ->Arg(16)
     ->Arg(64)
+    ->Arg(128)
     ->Arg(256)
+    ->Arg(512)
     ->Arg(1024)
     ->Arg(2048)
     ->UseRealTime();
@@ -68,6 +78,24 @@ BENCHMARK_CAPTURE(square, float16, DType::float16)->Arg(16)->Arg(256)->Arg(1024)
 
 void linear_layer(benchmark::State& state) { multiply(state, DType::float32, {state.range(0), 784}, {784, 512}, true); }
 BENCHMARK(linear_layer)->Arg(1)->Arg(32)->Arg(128)->UseRealTime();
+
+/// The gradients of that layer's weights and inputs.
+void weight_gradient(benchmark::State& state) {
+  lento::MatmulProblem problem = lento::MatmulProblem::of(DType::float32, {784, state.range(0)}, {state.range(0), 512});
+  problem.a.row = 1;
+  problem.a.column = problem.m;
+  run_product(state, problem);
+}
+BENCHMARK(weight_gradient)->Arg(128)->UseRealTime();
+void input_gradient(benchmark::State& state) {
+  multiply(state, DType::float32, {state.range(0), 512}, {512, 784}, false);
+}
+BENCHMARK(input_gradient)->Arg(128)->UseRealTime();
+void last_layer(benchmark::State& state) { multiply(state, DType::float32, {state.range(0), 512}, {512, 10}, true); }
+BENCHMARK(last_layer)->Arg(128)->UseRealTime();
+
+void few_large(benchmark::State& state) { multiply(state, DType::float32, {8, 256, 256}, {8, 256, 256}, false); }
+BENCHMARK(few_large)->UseRealTime();
 
 void attention_scores(benchmark::State& state) {
   multiply(state, DType::float32, {8, 12, 128, 64}, {8, 12, 64, 128}, true);
@@ -113,6 +141,30 @@ void parallel_for_nothing(benchmark::State& state) {
   }
 }
 BENCHMARK(parallel_for_nothing)->UseRealTime();
+
+/// Loops over an array that are as long as this many microseconds on one thread: what is left of that on several, and
+/// what it costs when the helpers sleep before each loop.
+void short_loop(benchmark::State& state, bool asleep) {
+  constexpr std::int64_t kElements = 1 << 16;
+  std::vector<float> x(kElements, 1.0F);
+  const std::int64_t rounds = state.range(0);
+  // As the kernels of a step say it: what takes less than 5 µs is not worth another thread.
+  const std::int64_t grain = kElements / std::max<std::int64_t>(rounds * 8 / 5, 1);
+  for (auto _ : state) {
+    if (asleep) std::this_thread::sleep_for(std::chrono::microseconds(500));
+    const auto start = std::chrono::steady_clock::now();
+    lento::cpu::parallel_for(kElements, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t round = 0; round < rounds; ++round) {
+        for (std::int64_t i = begin; i < end; ++i) x[static_cast<std::size_t>(i)] *= 0.9999F;
+        benchmark::ClobberMemory();
+      }
+    });
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(taken.count());
+  }
+}
+BENCHMARK_CAPTURE(short_loop, awake, false)->Arg(1)->Arg(4)->Arg(16)->UseManualTime();
+BENCHMARK_CAPTURE(short_loop, asleep, true)->Arg(4)->Arg(16)->UseManualTime()->Iterations(500);
 
 void parallel_for_inline(benchmark::State& state) {
   for (auto _ : state) {

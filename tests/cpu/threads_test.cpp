@@ -57,6 +57,49 @@ TEST(ParallelFor, RangesBeginAtMultiplesOfTheGrain) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(ParallelFor, RangesBeginAtMultiplesOfTheStep) {
+  const Threads set(4);
+  std::atomic<int> wrong{0};
+  std::atomic<std::int64_t> sum{0};
+  parallel_for(5000, {.grain = 120, .step = 8}, [&](std::int64_t begin, std::int64_t end) {
+    if (begin % 8 != 0 || (end % 8 != 0 && end != 5000)) ++wrong;
+    sum += end - begin;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(sum, 5000);
+}
+
+TEST(ParallelFor, UpToAGrainIsOneRangeHoweverShortTheSteps) {
+  const Threads set(4);
+  int ranges = 0;
+  parallel_for(100, {.grain = 100, .step = 1}, [&](std::int64_t, std::int64_t) { ++ranges; });
+  EXPECT_EQ(ranges, 1);
+}
+
+TEST(ParallelFor, SharesOfThreadsThatDoNotComeAreDoneByTheCaller) {
+  // Many more threads than processors: most of them are not there when the work is over.
+  const Threads set(64);
+  for (int round = 0; round < 300; ++round) {
+    const std::int64_t count = 64 + round;
+    EXPECT_EQ(visits(count, 1), std::vector<int>(static_cast<std::size_t>(count), 1));
+  }
+}
+
+TEST(ParallelFor, AThreadTakesOverWhatASlowOneHasLeft) {
+  const Threads set(2);
+  // The first range ends only when all others are done, which are partly of the same share.
+  constexpr std::int64_t kCount = 256;
+  std::atomic<std::int64_t> done{0};
+  parallel_for(kCount, 1, [&](std::int64_t begin, std::int64_t end) {
+    if (begin == 0) {
+      while (done != kCount - end) std::this_thread::yield();
+    } else {
+      done += end - begin;
+    }
+  });
+  EXPECT_GT(done, kCount / 2);
+}
+
 TEST(ParallelFor, HandsWorkToOtherThreads) {
   const Threads set(2);
   // Each half waits for the other: this ends only when two threads are at it.

@@ -64,14 +64,14 @@ class Parts {
       run_panels();
     } else if (kernel_.form == LoopForm::row || outer_ >= 64) {
       const bool stream = streams();
-      parallel_for(outer_, grain(outer_), [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(outer_, cut(outer_, 1), [&](std::int64_t begin, std::int64_t end) {
         code_of(launch_).run(arguments_, {begin, end, 0, inner_}, stream);
       });
     } else {
       // Cut along the innermost dimension, a map at multiples of a page of floats.
       const bool stream = streams();
       const std::int64_t multiple = kernel_.form == LoopForm::map ? 1024 : kColumns;
-      parallel_for(inner_, rounded_up(grain(inner_), multiple), [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(inner_, cut(inner_, multiple), [&](std::int64_t begin, std::int64_t end) {
         code_of(launch_).run(arguments_, {0, outer_, begin, end}, stream);
       });
     }
@@ -82,6 +82,14 @@ class Parts {
   std::int64_t grain(std::int64_t count) const {
     const double each = cost_ / static_cast<double>(std::max<std::int64_t>(count, 1));
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(kGrain / each));
+  }
+
+  /// How `count` equal parts of the work are handed out, some of them at a time: the shorter, the more even.
+  LoopCut cut(std::int64_t count, std::int64_t multiple) const {
+    constexpr std::int64_t kStepsOfGrain = 8;
+    const std::int64_t least = grain(count);
+    return {.grain = rounded_up(least, multiple),
+            .step = rounded_up((least + kStepsOfGrain - 1) / kStepsOfGrain, multiple)};
   }
 
   /// For reductions that are too few to give every thread some: blocks for each part of one; else 0.
@@ -118,7 +126,7 @@ class Parts {
     const std::int64_t column_panels = (inner_ + kColumns - 1) / kColumns;
     const std::int64_t panels = rows == 0 ? 0 : outer_ / rows * row_panels * column_panels;
     const bool stream = streams();
-    parallel_for(panels, grain(panels), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(panels, cut(panels, 1), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t column = i % column_panels * kColumns;
         const std::int64_t panel = i / column_panels;
