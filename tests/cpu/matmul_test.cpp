@@ -223,6 +223,41 @@ TEST_P(EveryDType, BitsDoNotDependOnTheNumberOfThreads) {
   set_num_threads(before);
 }
 
+TEST(Matmul, BitsDoNotDependOnTheNumberOfThreadsForManyShapes) {
+  const int before = get_num_threads();
+  const std::pair<Shape, Shape> shapes[] = {
+      {{256, 256}, {256, 256}},     {{128, 784}, {784, 512}},    {{784, 128}, {128, 512}}, {{100, 1100}, {1100, 70}},
+      {{13, 600}, {600, 33}},       {{2, 3000}, {3000, 40}},     {{1000, 65}, {65, 10}},   {{40, 513}, {513, 1024}},
+      {{5, 64, 128}, {5, 128, 96}}, {{40, 70, 50}, {40, 50, 60}}};
+  for (const auto& [a_shape, b_shape] : shapes) {
+    const auto a = random_elements<float>(element_count(a_shape), 7);
+    const auto b = random_elements<float>(element_count(b_shape), 8);
+    for (const Layout layout : {Layout::row_major, Layout::transposed}) {
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3, 16, 64}) {
+        set_num_threads(threads);
+        const auto result = multiply<float>(a, a_shape, layout, b, b_shape, layout).result;
+        if (first.empty()) first = result;
+        EXPECT_EQ(std::memcmp(first.data(), result.data(), result.size() * sizeof(float)), 0)
+            << testing::PrintToString(std::vector(a_shape.begin(), a_shape.end())) << " on " << threads;
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(Matmul, AProductOfRowsIsTheRowsOfTheProduct) {
+  const Shape a_shape{200, 700}, b_shape{700, 300};
+  const auto a = random_elements<float>(element_count(a_shape), 9);
+  const auto b = random_elements<float>(element_count(b_shape), 10);
+  const auto whole = multiply<float>(a, a_shape, Layout::row_major, b, b_shape, Layout::row_major).result;
+  for (const std::int64_t first : {0, 7, 100}) {
+    const std::vector<float> rows(a.begin() + first * 700, a.begin() + (first + 90) * 700);
+    const auto part = multiply<float>(rows, {90, 700}, Layout::row_major, b, b_shape, Layout::transposed).result;
+    EXPECT_EQ(std::memcmp(part.data(), whole.data() + first * 300, part.size() * sizeof(float)), 0) << first;
+  }
+}
+
 TEST_P(EveryDType, OneRunsOnManyThreadsAtOnce) {
   dispatch(dtype(), []<class T>() {
     const Shape a_shape{140, 90}, b_shape{90, 280};

@@ -4,6 +4,7 @@
 #include "backends/cpu/libraries/convert_half.h"
 #include "backends/cpu/libraries/gemm.h"
 #include "backends/cpu/libraries/library_calls.h"
+#include "backends/cpu/native/panel_product.h"
 #include "backends/cpu/threads.h"
 
 #include "backends/reference/blas_memory.h"
@@ -151,6 +152,8 @@ std::unique_ptr<const PreparedMatmul> PreparedMatmul::make(const MatmulProblem& 
   const bool small = saturating_product(own.m * own.n, own.k) <= kSmallProducts;
   if (is_integer(dtype) || is_bool(dtype)) {
     prepared->method_ = Method::plain;
+  } else if (dtype == DType::float32 && !small && own.m > 1 && own.n > 1) {
+    prepared->method_ = Method::panels;
   } else if (dtype == DType::bfloat16 && direct && !small && has_bfloat16_products()) {
     prepared->method_ = Method::primitive;
   } else if (is_half(dtype) || !direct) {
@@ -182,6 +185,8 @@ void PreparedMatmul::run_tile(const Tile& tile) const {
                   {tile.b, leading(b_), b_.transposed}, tile.c, problem_.n, method_ == Method::small_gemm);
     case Method::converted:
       return run_converted(tile);
+    case Method::panels:  // has no tiles
+      return;
     case Method::primitive:
       return primitives_[tile.last_m][tile.last_n]->run(tile.a, tile.b, tile.c);
     case Method::plain:
@@ -227,6 +232,26 @@ void PreparedMatmul::run_converted(const Tile& tile) const {
   });
 }
 
+PreparedMatmul::Offsets PreparedMatmul::offsets_of(std::int64_t matrix) const {
+  Offsets offsets{0, 0, matrix * problem_.m * problem_.n};
+  for (std::size_t axis = problem_.batch.size(); axis-- > 0;) {
+    const std::int64_t position = matrix % problem_.batch[axis];
+    matrix /= problem_.batch[axis];
+    offsets.a += position * problem_.a.batch[axis];
+    offsets.b += position * problem_.b.batch[axis];
+  }
+  return offsets;
+}
+
+void PreparedMatmul::run_panels(const float* a, const float* b, float* c) const {
+  const PanelShape shape{problem_.m,        problem_.n,     problem_.k,       problem_.a.row,
+                         problem_.a.column, problem_.b.row, problem_.b.column};
+  multiply_in_panels(shape, batch_count_, [&](std::int64_t matrix) {
+    const Offsets offsets = offsets_of(matrix);
+    return PanelOperands{a + offsets.a, b + offsets.b, c + offsets.c};
+  });
+}
+
 void PreparedMatmul::run(const void* a, const void* b, void* c) const {
   const auto element = static_cast<std::int64_t>(size_of(problem_.dtype));
   if (method_ == Method::zeros) {
@@ -234,30 +259,24 @@ void PreparedMatmul::run(const void* a, const void* b, void* c) const {
     if (count != 0) std::memset(c, 0, static_cast<std::size_t>(count * element));
     return;
   }
+  if (method_ == Method::panels) {
+    return run_panels(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
+  }
   const std::int64_t tiles = tiles_m_ * tiles_n_;
   const auto some_tiles = [&](std::int64_t begin, std::int64_t end) {
     const OneThread one;
     std::optional<reference::BlasCall> call;
     if (calls_blas()) call.emplace();  // once for all tiles
     for (std::int64_t task = begin; task < end; ++task) {
-      std::int64_t matrix = task / tiles;
       const std::int64_t tile = task % tiles;
-      std::int64_t a_offset = 0;
-      std::int64_t b_offset = 0;
-      const std::int64_t c_offset = matrix * problem_.m * problem_.n;
-      for (std::size_t axis = problem_.batch.size(); axis-- > 0;) {
-        const std::int64_t position = matrix % problem_.batch[axis];
-        matrix /= problem_.batch[axis];
-        a_offset += position * problem_.a.batch[axis];
-        b_offset += position * problem_.b.batch[axis];
-      }
+      const Offsets offsets = offsets_of(task / tiles);
       const std::int64_t at_m = tile / tiles_n_;
       const std::int64_t at_n = tile % tiles_n_;
       const std::int64_t row = at_m * tile_m_;
       const std::int64_t column = at_n * tile_n_;
-      run_tile({static_cast<const std::byte*>(a) + (a_offset + row * a_.row) * element,
-                static_cast<const std::byte*>(b) + (b_offset + column * b_.column) * element,
-                static_cast<std::byte*>(c) + (c_offset + row * problem_.n + column) * element,
+      run_tile({static_cast<const std::byte*>(a) + (offsets.a + row * a_.row) * element,
+                static_cast<const std::byte*>(b) + (offsets.b + column * b_.column) * element,
+                static_cast<std::byte*>(c) + (offsets.c + row * problem_.n + column) * element,
                 std::min(tile_m_, problem_.m - row), std::min(tile_n_, problem_.n - column), at_m == tiles_m_ - 1,
                 at_n == tiles_n_ - 1});
     }

@@ -1,6 +1,6 @@
 // Matrix products on the CPU, as a step of a program: planned once, run many times, on any thread.
 //
-//   float32           oneDNN's gemm; small ones and vectors OpenBLAS, whose calls cost less
+//   float32           loops of our own (native/panel_product.h); small ones and vectors OpenBLAS
 //   float64, complex  OpenBLAS
 //   bfloat16          oneDNN where the processor has instructions for it (which take subnormal elements as zero),
 //                     else as float16
@@ -8,8 +8,9 @@
 //   integers, bool    plain loops; exact
 //
 // Floating sums are accumulated in the element type (halves: in float32), not wider as in the reference backend; the
-// error of an element is bounded by k * eps * |A| @ |B|. Work is cut into tiles of the result by shape alone and every
-// tile is computed by one thread, so the bits depend on neither the number of threads nor what else runs.
+// error of an element is bounded by k * eps * |A| @ |B|. What libraries compute is cut into tiles of the result by
+// shape alone and every tile is computed by one thread; in our own loops the cut decides no bit. So the bits depend on
+// neither the number of threads nor what else runs.
 #pragma once
 
 #include <lento/dtype.h>
@@ -41,14 +42,22 @@ class PreparedMatmul {
     bool transposed = false;  // a column's elements are neighbours, not a row's
     bool direct = true;       // libraries read it as it lies; else it is copied first
   };
-  enum class Method : std::uint8_t { zeros, gemm, small_gemm, converted, primitive, plain };
+  enum class Method : std::uint8_t { zeros, panels, gemm, small_gemm, converted, primitive, plain };
 
   struct Tile;
+  /// Where one matrix of the batch begins, in elements.
+  struct Offsets {
+    std::int64_t a;
+    std::int64_t b;
+    std::int64_t c;
+  };
 
   explicit PreparedMatmul(const MatmulProblem& problem);
   static Side side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns);
   void choose_tiles();
   bool make_primitives();
+  Offsets offsets_of(std::int64_t matrix) const;
+  void run_panels(const float* a, const float* b, float* c) const;
   void run_tile(const Tile& tile) const;
   void run_converted(const Tile& tile) const;
   /// True when all tiles are OpenBLAS's; false when none is, or one at the edge may be.
