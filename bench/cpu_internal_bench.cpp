@@ -42,10 +42,17 @@ void set_rate(benchmark::State& state, double products) {
 void run_product(benchmark::State& state, const lento::MatmulProblem& problem) {
   const auto prepared = lento::cpu::PreparedMatmul::make(problem);
   const std::int64_t matrices = lento::element_count(problem.batch.span());
-  const auto a = ones(problem.dtype, matrices * problem.m * problem.k);
-  const auto b = ones(problem.dtype, matrices * problem.k * problem.n);
-  auto c = ones(problem.dtype, matrices * problem.m * problem.n);
-  for (auto _ : state) prepared->run(a.data(), b.data(), c.data());
+  // In memory as tensors have it: rows begin where lines of the cache do.
+  const auto placed = [&](std::int64_t count) {
+    const std::vector<std::byte> bytes = ones(problem.dtype, count);
+    lento::BufferRef buffer = lento::cpu::allocate_cpu(bytes.size(), 0);
+    std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    return buffer;
+  };
+  const lento::BufferRef a = placed(matrices * problem.m * problem.k);
+  const lento::BufferRef b = placed(matrices * problem.k * problem.n);
+  const lento::BufferRef c = placed(matrices * problem.m * problem.n);
+  for (auto _ : state) prepared->run(a->data(), b->data(), c->data());
   set_rate(state, prepared->products());
 }
 

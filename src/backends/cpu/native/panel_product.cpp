@@ -127,11 +127,14 @@ Lines rows_of_a(const PanelShape& shape) {
   return {shape.a_row, shape.a_column, kPanelRows, shape.a_column == 1, false};
 }
 
-/// Nor do columns of b that are neighbours, except where the terms of a panel would fall on the same lines of the
-/// caches and be read again by many rows.
+/// Nor do columns of b that are neighbours, except where vectors would lie across lines of the caches, and where the
+/// terms of a panel would fall on the same lines and be read again by many rows.
 Lines columns_of_b(const PanelShape& shape) {
+  constexpr std::int64_t kLine = 16;
   constexpr std::int64_t kSameLines = 512;  // elements; 2 KiB
-  const bool stays = shape.b_row % kSameLines != 0 || shape.k <= kSameLines / 4 || shape.m <= 2 * kPanelRows;
+  const bool in_lines = shape.b_row % kLine == 0;
+  const bool apart = shape.b_row % kSameLines != 0 || shape.k <= kSameLines / 4;
+  const bool stays = (in_lines && apart) || shape.m <= 2 * kPanelRows;
   return {shape.b_column, shape.b_row, kPanelColumns, shape.b_column == 1 && stays, true};
 }
 
