@@ -31,6 +31,11 @@ constexpr std::int64_t kEnoughTiles = 32;
 constexpr std::int64_t kFewestColumnsOfVector = 2048;
 // Below this OpenBLAS is faster than oneDNN, whose primitives cost 2 µs a call.
 constexpr std::int64_t kSmallProducts = 48 * 48 * 48;
+// Packing b for so few rows takes longer than the product.
+constexpr std::int64_t kFewRows = 8;
+// Nor do so few terms pay for packing, unless there are many products.
+constexpr std::int64_t kFewTerms = 16;
+constexpr std::int64_t kManyProducts = std::int64_t{1} << 20;
 // What is worth handing to another thread: some 5 µs.
 constexpr std::int64_t kGrainProducts = std::int64_t{1} << 18;
 
@@ -139,6 +144,12 @@ bool PreparedMatmul::make_primitives() {
   return true;
 }
 
+bool PreparedMatmul::panels_pay() const {
+  if (problem_.m == 1 || problem_.n == 1) return false;
+  if (problem_.m <= kFewRows && b_.column != 1) return false;
+  return problem_.k >= kFewTerms || saturating_product(problem_.m * problem_.n, problem_.k) >= kManyProducts;
+}
+
 std::unique_ptr<const PreparedMatmul> PreparedMatmul::make(const MatmulProblem& problem) {
   std::unique_ptr<PreparedMatmul> prepared(new PreparedMatmul(problem));
   const MatmulProblem& own = prepared->problem_;
@@ -152,7 +163,7 @@ std::unique_ptr<const PreparedMatmul> PreparedMatmul::make(const MatmulProblem& 
   const bool small = saturating_product(own.m * own.n, own.k) <= kSmallProducts;
   if (is_integer(dtype) || is_bool(dtype)) {
     prepared->method_ = Method::plain;
-  } else if (dtype == DType::float32 && !small && own.m > 1 && own.n > 1) {
+  } else if (dtype == DType::float32 && !small && prepared->panels_pay()) {
     prepared->method_ = Method::panels;
   } else if (dtype == DType::bfloat16 && direct && !small && has_bfloat16_products()) {
     prepared->method_ = Method::primitive;

@@ -54,6 +54,8 @@ class PreparedMatmul {
 
   explicit PreparedMatmul(const MatmulProblem& problem);
   static Side side_of(const MatrixStrides& strides, std::int64_t rows, std::int64_t columns);
+  /// Of float32: packing b takes less time than what is saved by it.
+  bool panels_pay() const;
   void choose_tiles();
   bool make_primitives();
   Offsets offsets_of(std::int64_t matrix) const;

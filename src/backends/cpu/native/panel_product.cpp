@@ -15,7 +15,7 @@ constexpr std::int64_t kPackedOfThread = std::int64_t{1} << 17;
 /// Panels of rows that a thread multiplies with one panel of columns, while they stay in its cache.
 constexpr std::int64_t kStripe = 16;
 /// Terms that are multiplied before the next ones: a stripe of a stays in the second cache.
-constexpr std::int64_t kMostTerms = 2 * kPanelTerms;
+constexpr std::int64_t kMostTerms = 4 * kPanelTerms;
 /// What is packed at a time: some 1 µs. Where rows of b are read as they lie, so many terms of them.
 constexpr std::int64_t kPartElements = 4096;
 constexpr std::int64_t kStripTerms = 16;

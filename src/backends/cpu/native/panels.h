@@ -13,7 +13,7 @@ namespace lento::cpu {
 
 inline constexpr std::int64_t kPanelRows = 12;
 inline constexpr std::int64_t kPanelColumns = 32;
-inline constexpr std::int64_t kPanelTerms = 512;
+inline constexpr std::int64_t kPanelTerms = 256;
 
 /// Where a panel comes from: `lines` rows of a (or columns of b) of `terms` elements each. Element (line, term) lies at
 /// data[line * line_stride + term * term_stride].
