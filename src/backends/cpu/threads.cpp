@@ -96,11 +96,15 @@ void stop_team_at_exit();
 /// only.
 class Team {
  public:
-  /// False when the team is busy: then nothing was done.
+  /// False when the team is busy, or has no memory for a single seat: then nothing was done.
   bool run(std::int64_t count, std::int64_t chunk, int threads,
            const FunctionRef<void(std::int64_t, std::int64_t)>& body) {
     if (stopping_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) return false;
     start_helpers(static_cast<std::uint32_t>(threads));
+    if (seats_.empty()) {
+      busy_.store(false, std::memory_order_release);
+      return false;
+    }
     body_ = &body;
     count_ = count;
     chunk_ = chunk;
@@ -153,6 +157,9 @@ class Team {
         helpers_.reserve(wanted);
         seats_.reserve(wanted);
         auto seat = std::make_unique<Seat>();
+        // Not 0, which is the number of a job once they begin again.
+        seat->claim.store(job_, std::memory_order_relaxed);
+        seat->done.store(job_, std::memory_order_relaxed);
         const auto at = static_cast<std::uint32_t>(seats_.size());
         if (at != 0) helpers_.emplace_back([this, at, own = seat.get(), seen = job_] { help(at, *own, seen); });
         seats_.push_back(std::move(seat));
@@ -255,9 +262,10 @@ class Team {
                                               std::memory_order_relaxed)) {
         continue;
       }
+      // Before others are woken, who may run here at once: then they can take it over.
+      seat.share.store(first_share(at).bits(), std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_seq_cst);  // as in run
       if (sleepers_.load(std::memory_order_relaxed) != 0) wake_some(at);
-      seat.share.store(first_share(at).bits(), std::memory_order_relaxed);
       work(at, false);
       if (seat.done.exchange(call.job, std::memory_order_release) == kAwaited) wake_sleeper(seat.done);
       spins = 0;
