@@ -66,6 +66,7 @@ class Gatherer {
       : graph_(graph),
         schedule_(schedule),
         most_kernels_(target.batch_kernels),
+        most_elements_(target.batch_cost),
         written_on_(graph.nodes.size(), kNowhere),
         read_on_(graph.inputs.size(), kNowhere),
         large_in_(graph.nodes.size(), kNowhere) {
@@ -137,11 +138,15 @@ class Gatherer {
     return level;
   }
 
-  /// A large kernel does not when that would keep alive what another large one has just made.
+  /// A kernel does not when that would keep alive what a large one has just made: a larger kernel never, a small one
+  /// when it reads a part of something that no small kernel could go over.
   bool may_wait(const Unit& unit) const {
-    if (unit.part != Part::last) return unit.part == Part::small;
+    if (unit.part == Part::none) return false;
     const std::vector<std::uint32_t> nodes = nodes_read(graph_, schedule_, schedule_.steps[unit.first]);
-    return std::ranges::none_of(nodes, [&](std::uint32_t node) { return large_in_[node] == stretch_; });
+    return std::ranges::none_of(nodes, [&](std::uint32_t node) {
+      const auto elements = static_cast<double>(element_count(shape_of(graph_.nodes[node].shape)));
+      return large_in_[node] == stretch_ && (unit.part == Part::last || elements > most_elements_);
+    });
   }
 
   void note_large(const Unit& unit) {
@@ -184,6 +189,7 @@ class Gatherer {
   const Graph& graph_;
   Schedule& schedule_;
   const std::size_t most_kernels_;
+  const double most_elements_;              // that a small kernel can go over
   std::uint32_t next_level_ = 0;            // the first one that has not run
   std::vector<std::vector<Unit>> waiting_;  // by level from that one on
   std::vector<std::uint32_t> written_on_;   // one per node: the level on which it is written

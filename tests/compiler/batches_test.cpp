@@ -122,6 +122,32 @@ TEST(Batches, GoOnAcrossALargeKernel) {
   EXPECT_EQ(it.batches(), (Ranges{{2, 3}}));
 }
 
+/// Layers that read the whole of the one before, and a small kernel for each that reads a row of it.
+std::string rows_of_layers(int count) {
+  std::string nodes, results, whole = "in0";
+  int node = 0;
+  const auto add = [&](const std::string& text) {
+    nodes += "  %" + std::to_string(node) + " = " + text + "\n";
+    return std::to_string(node++);
+  };
+  for (int layer = 0; layer < count; ++layer) {
+    const std::string most = add("reduce_max(%" + whole + ", axes=[0], keepdims=true) : float32(1, 200)");
+    const std::string less = add("subtract(%" + whole + ", %" + most + ") : float32(200, 200)");
+    const std::string rest = add("reduce_max(%" + less + ", axes=[1], keepdims=true) : float32(200, 1)");
+    whole = add("divide(%" + less + ", %" + rest + ") : float32(200, 200)");
+    const std::string row = add("strided_slice(%" + whole + ", $0, axes=[0], sizes=[1], steps=[1]) : float32(1, 200)");
+    results += "%" + add("reduce_max(%" + row + ", axes=[1], keepdims=false) : float32(1,)") + ", ";
+  }
+  results += "%" + add("reduce_max(%" + whole + ", axes=[0, 1], keepdims=false) : float32()");
+  return "graph(%in0: float32(200, 200); $0: int64 = 0) {\n" + nodes + "  return " + results + "\n}";
+}
+
+TEST(Batches, DoNotKeepAliveWhatLargeKernelsMake) {
+  const Batched two(rows_of_layers(2));
+  EXPECT_EQ(Batched(rows_of_layers(8)).schedule.temporary_bytes, two.schedule.temporary_bytes);
+  EXPECT_LT(two.schedule.temporary_bytes, std::size_t{3} * 200 * 200 * sizeof(float));
+}
+
 TEST(Batches, RunBeforeALargeKernelThatReadsThem) {
   const Batched it(R"(graph(%in0: float32(8, 1), %in1: float32(8, 1000), %in2: float32(9,), %in3: float32(7,)) {
   %0 = reduce_sum(%in0, axes=[0], keepdims=true) : float32(1, 1)
