@@ -14,6 +14,7 @@ from on_device import not_on_another_device
 
 LENGTH = 40
 
+shares_memory = not_on_another_device("memory of the host is shared with the host alone")
 needs_kernel_cache = not_on_another_device("it may have no cache of kernels, as the toy device")
 
 
@@ -183,6 +184,7 @@ def test_e8_a_mask_is_counted_once() -> None:
     assert counts["sync.implicit"] == 2
 
 
+@shares_memory
 @pytest.mark.parametrize("stride", [1, 2])
 def test_x2_shared_memory_is_counted_every_time(stride: int) -> None:
     """Clause X2: between steps its owner may change it."""
@@ -195,6 +197,7 @@ def test_x2_shared_memory_is_counted_every_time(stride: int) -> None:
         assert lento.count_nonzero(chosen).item() == count
 
 
+@shares_memory
 def test_x2_a_shared_mask_selects_by_what_it_holds_now() -> None:
     data = np.array([True, False, False, True])
     x, mask = lento.asarray([1.0, 2.0, 3.0, 4.0]), lento.asarray(data, copy=False)
