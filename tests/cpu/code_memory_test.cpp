@@ -200,7 +200,7 @@ TEST(CodeMemory, E6_WithoutAddressSpaceLoadingThrowsAndEverythingGoesOn) {
 }
 #endif
 
-#if !defined(__SANITIZE_THREAD__)  // its runtime ends the process when it can map nothing
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which end the process when they can map nothing
 TEST(CodeMemory, E6_WithoutMappingsLoadingThrowsAndEverythingGoesOn) {
   const Example example(6);
   const Code first = example.load();
