@@ -41,9 +41,12 @@ class RecentCounts {
 constinit thread_local RecentCounts recent_counts;
 
 /// False for memory that somebody else may change between steps (clause X2), for a view of it, which stays pending, and
-/// for what another library was given: these are counted every time.
+/// for what another library was given: these are counted every time. So is what another thread has stepped and no run
+/// has begun to write, since it has no buffer yet.
 bool lasts(const TensorState& state) {
-  return !state.pending() && state.value->buffer && !state.value->buffer->shared() && !state.value->buffer->exported();
+  if (state.pending() || !state.value->issued()) return false;
+  const BufferRef& buffer = state.value->buffer;
+  return buffer && !buffer->shared() && !buffer->exported();
 }
 
 }  // namespace
