@@ -1,6 +1,7 @@
 #include "backends/cpu/libraries/conv.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/divide_up.h"
 #include "backends/cpu/libraries/convert_half.h"
 #include "backends/cpu/libraries/prepared_weights.h"
 #include "backends/cpu/threads.h"
@@ -23,8 +24,6 @@ constexpr std::int64_t kReorderedProducts = 64;
 constexpr std::int64_t kSumProducts = 512;
 constexpr std::int64_t kConvertGrain = 1 << 15;
 constexpr std::size_t kMostSpatialAxes = 3;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Ints contiguous_strides(const Ints& dims) {
   Ints strides(dims.size(), 1);

@@ -1,6 +1,7 @@
 #include "backends/cpu/libraries/matmul.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/divide_up.h"
 #include "backends/cpu/libraries/convert_half.h"
 #include "backends/cpu/libraries/gemm.h"
 #include "backends/cpu/libraries/library_calls.h"
@@ -40,8 +41,6 @@ constexpr std::int64_t kManyProducts = std::int64_t{1} << 20;
 constexpr std::int64_t kGrainProducts = std::int64_t{1} << 18;
 
 constexpr std::int64_t kLargestExtent = std::numeric_limits<std::int32_t>::max();
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// a * b, or the largest number.
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {

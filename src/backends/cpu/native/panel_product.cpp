@@ -1,6 +1,7 @@
 #include "backends/cpu/native/panel_product.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/divide_up.h"
 #include "backends/cpu/native/panels.h"
 #include "backends/cpu/threads.h"
 
@@ -24,8 +25,6 @@ constexpr std::int64_t kGrainProducts = std::int64_t{1} << 18;
 constexpr std::int64_t kGrainPacked = std::int64_t{1} << 13;
 /// What a thread takes at a time, at least: some 1 µs.
 constexpr std::int64_t kStepProducts = kGrainProducts / 4;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// A part of a range.
 struct Range {

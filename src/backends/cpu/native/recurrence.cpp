@@ -5,6 +5,7 @@
 // a block runs the gates first, and the product that a step gives to the one before is made by the same block right
 // before that one's gates. So threads meet once per step.
 #include "backends/cpu/arena.h"
+#include "backends/cpu/divide_up.h"
 #include "backends/cpu/native/packed_product.h"
 #include "backends/cpu/native/recurrence_gates.h"
 #include "backends/cpu/prepared_call.h"
@@ -28,8 +29,6 @@ constexpr std::int64_t kBlockRows = 128;
 // Gates are run row by row, and a row of a block should not be short for them.
 constexpr std::int64_t kFewestPanels = 6;
 constexpr double kNanosecondsPerProduct = 0.01;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// How a recurrence is run: its extents, and how a step is cut.
 struct Plan {
