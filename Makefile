@@ -84,10 +84,10 @@ ulp: setup ## measure the worst error of the vector math over all float32 (about
 	@scripts/build $(PRESET) codegen_ulp
 	@$(BUILD)/tests/codegen_ulp $(FUNCTIONS)
 
-bench: package ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch)
+bench: package ## time Lento beside its peers, in an environment of its own (large download; CASE=sum,matmul-256 PEERS=jax,torch THREADS=1,2,4)
 	@scripts/setup-bench
 	@$(PACKAGE) .venv-bench/bin/python bench/run.py $(if $(CASE),--case "$(CASE)") $(if $(PEERS),--peers "$(PEERS)") \
-	  $(BENCH_ARGS)
+	  $(if $(THREADS),--threads "$(THREADS)") $(BENCH_ARGS)
 
 bench-internal: setup ## run the benchmarks of single parts
 	@scripts/build $(PRESET) bench/all lento_python

@@ -106,6 +106,13 @@ def verdict(target: dict[str, Any]) -> str:
     return f"{target['text']}: {value}, {word}"
 
 
+def columns(lines: list[list[str]]) -> list[str]:
+    """A table of these cells, whose first line is the head."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    ruled = [lines[0], ["-" * width for width in widths], *lines[1:]]
+    return ["| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in ruled]
+
+
 def table(results: dict[str, Any]) -> str:
     """Text for a terminal, which is Markdown too."""
     peers = [peer for peer in PEERS if any(peer in row["results"] for row in results["cases"])]
@@ -125,9 +132,7 @@ def table(results: dict[str, Any]) -> str:
             gaps |= "missing" in result
             if "fails" in result:
                 failures.append(f"{label(peer)}, {row['title']}: fails: {result['fails']}")
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    lines.insert(1, ["-" * width for width in widths])
-    text = ["| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in lines]
+    text = columns(lines)
     machine = results["machine"]
     versions = ", ".join(f"{label(peer)} {version}" for peer, version in results["versions"].items())
     text += [

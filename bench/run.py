@@ -1,4 +1,4 @@
-"""Runs Lento beside its peers: ``make bench``, ``make bench CASE=softmax PEERS=jax,torch``.
+"""Runs Lento beside its peers: ``make bench``, ``make bench CASE=softmax PEERS=jax,torch THREADS=1,4``.
 
 Every peer works in a process of its own (worker.py) with the same number of threads. The peers take turns: each
 runs a case for a fraction of a second, then the next one, and so on, several rounds, so that a machine that is busy for
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cores
 import numpy as np
 import report
 from cases import Case, select
@@ -319,11 +320,24 @@ def measure(run: Run) -> dict[str, Any]:
     )
 
 
+def thread_counts(text: str) -> list[int]:
+    counts = sorted({int(part) for part in text.split(",")})
+    cores = len(os.sched_getaffinity(0))
+    if counts[0] < 1 or counts[-1] > cores:
+        raise argparse.ArgumentTypeError(f"{text}: numbers from 1 to {cores}, the cores of this machine, are wanted")
+    return counts
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--case", default="*", help="names, starts of names or patterns, separated by commas")
     parser.add_argument("--peers", default=",".join(PEERS), help="names, separated by commas; Lento is always there")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="for every peer (all cores)")
+    parser.add_argument(
+        "--threads",
+        type=thread_counts,
+        default=[len(os.sched_getaffinity(0))],
+        help="for every peer (all cores); each of several, as in 1,4,16, has a run, and a plot compares them",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the JSON file and the chart")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to try the harness: the times mean nothing")
@@ -342,14 +356,22 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
-    with tempfile.TemporaryDirectory(prefix="lento-bench-") as folder:
-        run = Run(options.case, options.peers, options.threads, options.rounds, options.quick, Path(folder))
-        try:
-            results = measure(run)
-        except KeyboardInterrupt:
-            sys.exit("bench: interrupted")
-    print(report.table(results))
-    for path in report.write(results, options.output):
+    runs: list[dict[str, Any]] = []
+    paths: list[Path] = []
+    for threads in options.threads:
+        several = len(options.threads) > 1
+        with tempfile.TemporaryDirectory(prefix="lento-bench-") as folder:
+            run = Run(options.case, options.peers, threads, options.rounds, options.quick, Path(folder))
+            try:
+                runs.append(measure(run))
+            except KeyboardInterrupt:
+                sys.exit("bench: interrupted")
+        print(report.table(runs[-1]))
+        paths += report.write(runs[-1], options.output / f"threads-{threads}" if several else options.output)
+    if len(runs) > 1:
+        print(cores.table(runs))
+        paths += cores.write(runs, options.output)
+    for path in paths:
         print(f"wrote {os.path.relpath(path)}", file=sys.stderr)
 
 

@@ -113,6 +113,34 @@ def test_a_wrong_result_is_not_timed(tmp_path: Path) -> None:
         assert "samples_ns" in case["results"]["lento"]
 
 
+def test_several_numbers_of_threads_have_a_run_each_and_are_compared(tmp_path: Path) -> None:
+    counts = [1, min(2, len(os.sched_getaffinity(0)))]
+    wanted = ("--peers", "numpy", "--rounds", "1", "--case", "softmax,matmul-256", "--output", str(tmp_path))
+    done = run(*wanted, "--threads", "2,1" if counts[1] == 2 else "1,1")
+    assert done.returncode == 0, done.stderr
+    if counts[1] == 1:  # a machine with one core: one run, as without a list
+        assert (tmp_path / "bench.json").exists()
+        return
+    runs = [json.loads((tmp_path / f"threads-{count}" / "bench.json").read_text()) for count in counts]
+    assert [results["machine"]["threads"] for results in runs] == counts
+    lines = (tmp_path / "cores.md").read_text().splitlines()
+    assert "\n".join(lines) in done.stdout
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert rows[0] == ["case", "unit", "library", "1", "2", "2 threads beside 1"]
+    own = [row for row in rows if row[2] == "Lento"]
+    assert [row[0] for row in own] == [case["title"] for case in runs[0]["cases"]]
+    for row, *both in zip(own, *(results["cases"] for results in runs), strict=True):
+        values = [case["results"]["lento"]["best"] for case in both]
+        assert row[3:] == [*map(report.figures, values), report.figures(values[0] / values[1])]
+
+
+def test_more_threads_than_cores_are_refused(tmp_path: Path) -> None:
+    cores = len(os.sched_getaffinity(0))
+    done = run("--output", str(tmp_path), "--threads", f"1,{cores + 1}")
+    assert done.returncode == 2
+    assert f"numbers from 1 to {cores}, the cores of this machine, are wanted" in done.stderr
+
+
 # A JAX that trains, but with a loss that does not become smaller.
 IDLE = """
 from . import Peer
