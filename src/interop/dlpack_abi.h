@@ -1,5 +1,6 @@
 // The C structures of DLPack 1.x, by which array libraries hand memory to each other. They have the names of the
-// original header, dlpack/dlpack.h, in whose place this one stands: never include both.
+// original header, dlpack/dlpack.h, in whose place this one stands: never include both. A few structures that never
+// change are no reason for one more package to install.
 #pragma once
 
 #include <cstdint>
