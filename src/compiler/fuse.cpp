@@ -1,5 +1,7 @@
 #include "compiler/fuse.h"
 
+#include "ir/op.h"
+
 #include <algorithm>
 #include <optional>
 #include <ranges>
@@ -216,9 +218,19 @@ class Fuser {
     if (result_.groups[group].level > result_.groups[later].level) return false;
     return std::ranges::all_of(result_.groups[group].nodes, [&](std::uint32_t node) {
       return std::ranges::all_of(readers_[node], [&](std::uint32_t reader) {
-        return reader >= joins || result_.group_of[reader] == group || result_.group_of[reader] == later;
+        if (reader >= joins || result_.group_of[reader] == group) return true;
+        return result_.group_of[reader] == later && can_use(reader, node);
       });
     });
+  }
+
+  /// True when a node that reads another group's value from memory could use that value as it is, were the two groups
+  /// one. What is loaded from memory that its own kernel writes is not there yet.
+  bool can_use(std::uint32_t reader, std::uint32_t node) const {
+    const Group& group = result_.groups[result_.group_of[node]];
+    const bool reduces = info(graph_.nodes[reader].op).family == Family::reduction;
+    if (result_.roles[node] == Role::element) return reduces || result_.roles[reader] == Role::element;
+    return !reduces && shape(node) == group.row_shape;
   }
 
   /// True when a group can wait for what else a node needs that is about to join it: nobody before the node reads what

@@ -1,5 +1,6 @@
 #include "compiler/schedule.h"
 
+#include "base/fail.h"
 #include "compiler/batches.h"
 #include "compiler/chains.h"
 #include "compiler/fuse_into_kernels.h"
@@ -105,6 +106,10 @@ void put_in_order(const Graph& graph, Schedule& schedule) {
       if (--waits_for[follower] == 0) ready.emplace(steps[follower].nodes.back(), follower);
     }
     ordered.push_back(std::move(steps[s]));
+  }
+  if (ordered.size() != steps.size()) {
+    fail<BackendError>("schedule: {} of {} steps read what comes after them", steps.size() - ordered.size(),
+                       steps.size());
   }
   steps = std::move(ordered);
 }

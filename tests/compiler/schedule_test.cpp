@@ -142,6 +142,19 @@ TEST(Schedules, AGroupDoesNotWaitForWhatItStores) {
   ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
 }
 
+/// What is reduced has another shape than the rows of its group, so that %1 reads it from memory and must not become
+/// part of that group when %2 reads both.
+TEST(Schedules, AGroupDoesNotBecomePartOfOneThatLoadsFromIt) {
+  const Scheduled it(R"(graph(%in0: float32(4, 6)) {
+  %0 = reduce_max(%in0, axes=[0], keepdims=false) : float32(6,)
+  %1 = subtract(%in0, %0) : float32(4, 6)
+  %2 = multiply(%1, %0) : float32(4, 6)
+  return %2
+})");
+  ASSERT_EQ(it.schedule.steps.size(), 2U) << to_string(it.schedule, it.graph);
+  EXPECT_EQ(it.schedule.steps[0].nodes, (std::vector<std::uint32_t>{0}));
+}
+
 TEST(Schedules, ABarrierIsReadWhereItsOperandLies) {
   const Scheduled it(R"(graph(%in0: float32(4, 6), %in1: float32(4, 6)) {
   %0 = exp(%in0) : float32(4, 6)

@@ -24,6 +24,12 @@ namespace {
 
 constexpr std::size_t position(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  return std::equal(from.begin(), from.end(), to.end() - static_cast<std::ptrdiff_t>(from.size()),
+                    [](std::int64_t extent, std::int64_t wanted) { return extent == 1 || extent == wanted; });
+}
+
 }  // namespace
 
 void RandomGraphBuilder::add_elementwise(Op op) {
@@ -100,6 +106,15 @@ void RandomGraphBuilder::add_along_axes(Op op) {
     if (chance(0.5)) axes.push_back(axis);
   }
   append(op, {x}, {{"axis", {one_axis ? between(0, rank - 1) : 0}}, {"axes", axes}});
+  // What is made of a whole axis is often used beside each of its elements, more than once.
+  const OperandRef whole = OperandRef::record(static_cast<std::uint32_t>(maker_.graph.nodes.size() - 1));
+  if (meta(whole).dtype != meta(x).dtype || !broadcasts_to(meta(whole).shape, meta(x).shape)) return;
+  OperandRef latest = x;
+  for (int use = 0; use < 3 && chance(0.4); ++use) {
+    const bool adds = contains(kNumeric, meta(x).dtype);
+    append(adds ? chance(0.5) ? op::subtract : op::add : op::equal, {latest, whole});
+    latest = OperandRef::record(static_cast<std::uint32_t>(maker_.graph.nodes.size() - 1));
+  }
 }
 
 bool RandomGraphBuilder::add_index_map(Op op) {

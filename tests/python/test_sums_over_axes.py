@@ -62,3 +62,14 @@ def test_what_does_not_lie_in_one_line_is_copied_first(reduce: Callable[[lento.T
         name for name, n in lento.metrics.counters().items() if n != before.get(name, 0) and "fallback" in name
     } == set()
     assert result.tobytes() == reduce(lento.asarray(x, device="reference")).numpy().tobytes()
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(3, 2), (129, 70), (1, 5), (4, 3, 2)])
+def test_what_is_reduced_down_the_columns_is_used_twice(shape: tuple[int, ...], keepdims: bool) -> None:
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    tensor = lento.asarray(x)
+    lento.eval(tensor)
+    most, top = x.max(axis=0, keepdims=keepdims), lento.max(tensor, axis=0, keepdims=keepdims)
+    np.testing.assert_array_equal(((tensor - top) * top).numpy(), (x - most) * most)
+    np.testing.assert_array_equal(lento.where(tensor < top, top, -tensor).numpy(), np.where(x < most, most, -x))
