@@ -3,6 +3,7 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/progress.h"
+#include "compiler/view.h"
 #include "ir/op_counters.h"
 #include "runtime/make_program.h"
 
@@ -69,7 +70,14 @@ class Detour {
 class Cut {
  public:
   Cut(const Graph& graph, const Schedule& schedule, std::uint32_t first, std::uint32_t last)
-      : graph_(graph), schedule_(schedule), computed_(graph.nodes.size()), taken_(graph.nodes.size()) {
+      : graph_(graph),
+        schedule_(schedule),
+        has_step_(graph.nodes.size()),
+        computed_(graph.nodes.size()),
+        taken_(graph.nodes.size()) {
+    for (const Step& step : schedule.steps) {
+      for (const std::uint32_t node : step.nodes) has_step_[node] = 1;
+    }
     for (std::uint32_t s = first; s <= last; ++s) {
       for (const std::uint32_t node : schedule.steps[s].nodes) computed_[node] = taken_[node] = 1;
     }
@@ -93,17 +101,27 @@ class Cut {
   std::vector<std::uint32_t> outputs;  // of the graph, one per output of the region
 
  private:
+  /// What lies in memory where an operand is read. A view between two others may have no memory, and no home.
+  OperandRef base_of(OperandRef operand) const {
+    while (true) {
+      operand = schedule_.home(operand);
+      if (operand.kind() != OperandRef::Kind::record || has_step_[operand.index()] != 0) return operand;
+      const Record& view = graph_.nodes[operand.index()];
+      if (!is_view_op(view.op)) return operand;
+      operand = graph_.operands(view)[0];
+    }
+  }
+
   /// Whether the operand is a value of one of the steps, or a view of it.
   bool is_computed(OperandRef operand) const {
-    if (operand.kind() != OperandRef::Kind::record) return false;
-    const OperandRef home = schedule_.home(operand);
-    return home.kind() == OperandRef::Kind::record && computed_[home.index()] != 0;
+    const OperandRef base = base_of(operand);
+    return base.kind() == OperandRef::Kind::record && computed_[base.index()] != 0;
   }
 
   void find_used() {
     used_.resize(graph_.nodes.size());
     const auto use = [&](OperandRef operand) {
-      if (is_computed(operand)) used_[schedule_.home(operand).index()] = 1;
+      if (is_computed(operand)) used_[base_of(operand).index()] = 1;
     };
     for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
       if (taken_[node] != 0) continue;
@@ -158,7 +176,8 @@ class Cut {
 
   const Graph& graph_;
   const Schedule& schedule_;
-  std::vector<std::uint8_t> computed_;  // by the steps
+  std::vector<std::uint8_t> has_step_;  // of the schedule
+  std::vector<std::uint8_t> computed_;  // by the steps of the region
   std::vector<std::uint8_t> taken_;     // those, and views of them
   std::vector<std::uint8_t> used_;      // by others
 };

@@ -169,6 +169,19 @@ TEST_F(ToyFailures, E7_AFallbackThatFailsPoisonsItsResult) {
   EXPECT_NE(message_of(bad + 1).find("index 5 is out of range"), std::string::npos) << message_of(bad);
 }
 
+/// Two reshapes are the value that they reshape; the broadcast between them has no memory to be fetched.
+TEST_F(ToyFailures, D6_AViewWithoutMemoryBetweenOpsThatFallBackIsTakenAlong) {
+  toy::set_support(toy::Support::few);
+  const Tensor x = on_toy({1, 2, 3, 4, 5, 6});
+  const Tensor taken = take(x, positions({5, 4, 3, 2, 1, 0}, device()), 0);
+  const Tensor seen = reshape(broadcast_to(taken, {1, 6}), {3, 1, 2});
+  const Tensor largest = max(seen, Ints{0});
+  step(device());
+  EXPECT_EQ(largest.to_vector<float>(), (Floats{6, 5}));
+  EXPECT_EQ(seen.to_vector<float>(), (Floats{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(taken.to_vector<float>(), (Floats{6, 5, 4, 3, 2, 1}));
+}
+
 TEST_F(ToyFailures, D6_NeighbouringOpsThatFallBackAreOneDetour) {
   toy::set_support(toy::Support::few);
   const Tensor x = on_toy({3, 1, 2, 4});
