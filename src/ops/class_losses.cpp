@@ -18,7 +18,7 @@ struct ClassTargets {
   bool single;
 };
 
-ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_index) {
+ClassTargets prepare(const Tensor& x, const Tensor& target, std::optional<std::int64_t> ignore_index) {
   if (!is_integer(target.dtype())) fail<DTypeError>("class numbers must be integers, got {}", target.dtype());
   const std::size_t rank = x.shape().size();
   if (rank == 0) fail<ShapeError>("the input must have a class axis, got shape {}", x.shape());
@@ -29,9 +29,10 @@ ClassTargets prepare(const Tensor& x, const Tensor& target, std::int64_t ignore_
     fail<ShapeError>("the input has shape {}, so the target must have shape {}, got {}", x.shape(), expected,
                      target.shape());
   }
-  const Tensor numbers = converted(target, DType::int64);
+  const Tensor numbers = signed_index(target);
   const Tensor batched = single ? with_axis(numbers, 0) : numbers;
-  const Tensor ignored = equal(batched, ignore_index);
+  const Tensor ignored =
+      ignore_index ? equal(batched, *ignore_index) : prim::full(batched.shape(), false, DType::bool_, x.device());
   return {widen(single ? with_axis(x, 0) : x), where(ignored, 0, nonnegative_index(batched)), ignored, single};
 }
 
@@ -126,8 +127,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, std::int64_t p, 
   if (p != 1 && p != 2) fail<ValueError>("p must be 1 or 2, got {}", p);
   if (x.shape().size() > 2)
     fail<ShapeError>("the input must be (batch, classes) or (classes,), got shape {}", x.shape());
-  // No class number is ignored: this one is not a class anyway.
-  const ClassTargets t = prepare(x, target, INT64_MIN);
+  const ClassTargets t = prepare(x, target, std::nullopt);
   const std::int64_t classes = t.x.shape()[1];
   check_class_weight(weight, classes);
   const Tensor own = prim::take_along_axis(t.x, with_axis(t.target, 1), 1);

@@ -49,10 +49,11 @@ Inputs prepare(const Tensor& log_probs, const Tensor& targets, const Tensor& inp
   }
   check_lengths(input_lengths, batch, "input_lengths");
   check_lengths(target_lengths, batch, "target_lengths");
-  const auto whole = [](const Tensor& x) { return converted(x, DType::int64); };
-  if (!single) return {widen(log_probs), whole(targets), whole(input_lengths), whole(target_lengths), false};
-  return {widen(with_axis(log_probs, 1)), with_axis(whole(targets), 0), with_axis(whole(input_lengths), 0),
-          with_axis(whole(target_lengths), 0), true};
+  const Tensor labels = signed_index(targets);
+  const Tensor times = signed_index(input_lengths);
+  const Tensor lengths = signed_index(target_lengths);
+  if (!single) return {widen(log_probs), labels, times, lengths, false};
+  return {widen(with_axis(log_probs, 1)), with_axis(labels, 0), with_axis(times, 0), with_axis(lengths, 0), true};
 }
 
 Tensor numbers_up_to(std::int64_t count, const Tensor& like) {

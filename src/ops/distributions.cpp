@@ -1,15 +1,16 @@
 // Quantiles, histograms and counts (ops/statistics.yaml).
 #include "base/dispatch.h"
 #include "base/fail.h"
-#include "base/nonnegative_index.h"
 #include "executor/transfer.h"
 #include "ops/composite_helpers.h"
 #include "ops/distributions.calls.gen.h"
+#include "ops/nonnegative_index.h"
 #include "tensor/state.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace lento::composite {
 
@@ -297,11 +298,13 @@ Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, std::int6
   if (minlength < 0) fail<ValueError>("minlength cannot be negative, got {}", minlength);
   std::int64_t length = minlength;
   if (x.size() > 0) {
-    const Tensor wide = converted(x, DType::int64);
+    const Tensor wide = signed_index(x);
     const Tensor ends =
         prim::concatenate({prim::reduce_min(wide, Ints{0}, true), prim::reduce_max(wide, Ints{0}, true)}, 0);
     const std::vector<std::int64_t> known = ends.to_vector<std::int64_t>();
     if (known[0] < 0) fail<ValueError>("the numbers to be counted cannot be negative, got {}", known[0]);
+    if (known[1] == std::numeric_limits<std::int64_t>::max())
+      fail<ValueError>("the numbers to be counted must be less than {}", known[1]);
     length = std::max(length, known[1] + 1);
   }
   Tensor amounts;

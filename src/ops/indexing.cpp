@@ -272,7 +272,9 @@ Tensor choose(const Tensor& x, const std::vector<Tensor>& choices, std::string_v
   const Shape shape = common_shape(all_tensors);
   all_tensors.pop_back();
   const auto count = static_cast<std::int64_t>(choices.size());
-  Tensor which = broadcast(converted(x, DType::int64), shape);
+  // What is 2^63 or more has a remainder too.
+  const bool wraps_first = mode == "wrap" && x.dtype() == DType::uint64;
+  Tensor which = broadcast(signed_index(wraps_first ? remainder(x, count) : x), shape);
   if (mode == "wrap") which = remainder(which, count);
   if (mode == "clip") which = minimum(maximum(which, 0), count - 1);
   if (mode == "raise") which = nonnegative_index(which);

@@ -35,7 +35,7 @@ Tensor positions_of(const Operand& indices, const Tensor& x, std::int64_t extent
   if (made.size() == 0) return number_tensor(0, DType::int64, x.device(), Shape{0});
   if (masks && is_bool(made.dtype())) return made;
   if (!is_integer(made.dtype())) fail<DTypeError>("the positions must be integers, got {}", type_of(made));
-  return converted(made, DType::int64);
+  return signed_index(made);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // once and a primitive does the steps; and single steps.
 #include "base/fail.h"
 #include "ops/composite_helpers.h"
+#include "ops/nonnegative_index.h"
 #include "ops/recurrent.calls.gen.h"
 #include "ops/recurrent_loops.h"
 
@@ -80,7 +81,7 @@ struct Sequence {
       fail<ShapeError>("lengths must be {} integers, one per sequence, got {}", x.shape()[1], type_of(lengths));
     }
     const Tensor position = counting(x.shape()[0], x.device());
-    return less(with_axis(position, 1), with_axis(converted(lengths, DType::int64), 0));
+    return less(with_axis(position, 1), with_axis(signed_index(lengths), 0));
   }
 };
 

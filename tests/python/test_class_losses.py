@@ -334,3 +334,27 @@ def test_bits_do_not_depend_on_threads_or_fusion(classes: int) -> None:
         lento.set_num_threads(threads)
     with lento.options(fusion=False):
         assert bits() == wanted
+
+
+BEYOND_SIGNED = [2**63, 2**63 + 1, 2**64 - 100, 2**64 - 3, 2**64 - 1]  # 2^64 - 100 has the bits of -100, ignored
+
+
+@pytest.mark.parametrize("wrong", BEYOND_SIGNED)
+@pytest.mark.parametrize("loss", [nn.cross_entropy, nn.nll_loss, nn.multi_margin_loss])
+@pytest.mark.parametrize("classes", [4, 80])
+def test_t10_a_class_number_that_only_uint64_has_is_wrong(loss: Any, wrong: int, classes: int) -> None:
+    x = lento.asarray(np.random.default_rng(6).normal(size=(3, classes)).astype(np.float32))
+    right = [0, 2, 1]
+    np.testing.assert_array_equal(
+        np.asarray(loss(x, lento.asarray(right, dtype="uint64"))), np.asarray(loss(x, lento.asarray(right)))
+    )
+    with pytest.raises(IndexError, match="out of range"):
+        loss(x, lento.asarray([0, wrong, 1], dtype="uint64")).item()
+
+
+@pytest.mark.parametrize("wrong", [-1, -(2**48), -(2**48) - 1, -(2**62), -(2**62) - 1, -(2**63), 2**63 - 1])
+@pytest.mark.parametrize("loss", [nn.cross_entropy, nn.nll_loss, nn.multi_margin_loss])
+def test_t10_class_numbers_far_below_0_are_wrong_too(loss: Any, wrong: int) -> None:
+    x = lento.ones((2, 5))
+    with pytest.raises(IndexError, match=r"index -?\d+ is out of range"):
+        loss(x, lento.asarray([1, wrong]), reduction="none").tolist()

@@ -113,6 +113,23 @@ def test_delete(index: Any) -> None:
     check(lento.delete(lento.asarray(x), lento.asarray(np.array(index, int))), np.delete(x, np.array(index, int)))
 
 
+@pytest.mark.parametrize("beyond", [2**63, 2**63 + 1, 2**64 - 3, 2**64 - 1])
+def test_t10_positions_that_only_uint64_has_do_not_count_from_the_end(beyond: int) -> None:
+    x, positions = lento.arange(6), lento.asarray([1, beyond], dtype="uint64")
+    layers = [lento.zeros(2), lento.ones(2), lento.ones(2) * 2]
+    for call in (
+        lambda: lento.insert(x, positions, 7),
+        lambda: lento.delete(x, positions),
+        lambda: lento.choose(positions, layers),
+    ):
+        with pytest.raises(IndexError, match="out of range"):
+            call().tolist()
+    with pytest.raises(ValueError, match="must be less than"):
+        lento.bincount(positions)
+    assert lento.choose(positions, layers, mode="clip").tolist() == [1, 2]
+    assert lento.choose(positions, layers, mode="wrap").tolist() == [1, beyond % 3]
+
+
 def test_delete_by_a_mask_and_what_it_waits_for() -> None:
     mask = np.array([True, False, True])
     check(lento.delete(DATA, mask, axis=0), np.delete(DATA, mask, axis=0))
