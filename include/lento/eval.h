@@ -29,6 +29,16 @@ void eval(const LocatedTensor& first, const Tensor& second, const Tensors&... re
   eval(std::vector<Tensor>{first.tensor, second, rest...}, first.site);
 }
 
+struct EvalOptions {
+  bool wait = false;  // go on as wait() for the devices that the tensors are on
+};
+LENTO_API void eval(const std::vector<Tensor>& tensors, EvalOptions options,
+                    std::source_location site = std::source_location::current());
+template <std::convertible_to<Tensor> T>
+void eval(const T& x, EvalOptions options, std::source_location site = std::source_location::current()) {
+  eval(std::vector<Tensor>{x}, options, site);
+}
+
 struct StepOptions {
   bool wait = false;         // return when the work is done; throws what this step failed with, and nothing older
   bool all_threads = false;  // take what every thread has recorded, not only the caller

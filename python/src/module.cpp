@@ -27,7 +27,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -42,14 +41,9 @@ void eval_tensors(const nb::args& args, const nb::object& waits) {
   const bool wait_for_them = bool_argument(waits.ptr(), "eval", "wait");
   std::vector<Tensor> tensors;
   for (const nb::handle arg : args) collect_tensors(arg.ptr(), "eval", tensors);
-  std::vector<Device> devices;
-  for (const Tensor& tensor : tensors) {
-    if (std::ranges::find(devices, tensor.device()) == devices.end()) devices.push_back(tensor.device());
-  }
   const PythonSourceScope source;
   const WithoutGil without_gil;
-  eval(tensors);
-  if (wait_for_them && !devices.empty()) wait(devices);  // to the engine none means all
+  eval(tensors, {.wait = wait_for_them});
 }
 
 /// Holds a scope open from __enter__ to __exit__.

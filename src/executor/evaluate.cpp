@@ -255,13 +255,17 @@ std::vector<std::uint8_t> roots_in(const Tape& tape, std::span<TensorState* cons
   return roots;
 }
 
-/// True when these are all that is live in the tape, so that to evaluate them is a step: each of them is computed.
-bool are_all(Tape& tape, std::span<TensorState* const> states) {
+/// True when all that is live in the tape is computed with these, so that to evaluate them is a step.
+bool take_all(Tape& tape, std::span<TensorState* const> states) {
   const TapeGuard guard(tape);
-  if (states.size() < tape.live()) return false;
-  const std::vector<std::uint8_t> roots = roots_in(tape, states);
-  return static_cast<std::size_t>(std::ranges::count(roots, 1)) == tape.live() &&
-         without_shared_views(tape, roots) == roots;
+  std::vector<std::uint8_t> marks = roots_in(tape, states);
+  if (without_shared_views(tape, marks) != marks) return false;
+  if (static_cast<std::size_t>(std::ranges::count(marks, 1)) == tape.live()) return true;
+  tape.mark_ancestors(marks);
+  for (std::uint32_t i = 0; i < tape.size(); ++i) {
+    if (marks[i] == 0 && tape.handle(i) != nullptr) return false;
+  }
+  return true;
 }
 
 void allow_trimming(Tape& tape) {
@@ -310,15 +314,21 @@ void trim(Tape& tape) {
 
 std::vector<Launched> evaluate(std::span<TensorState* const> states, AfterLaunch next) {
   std::vector<Launched> launched;
-  for (TensorState* first : states) {
-    Tape* tape = first->tape.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    Tape* tape = states[i]->tape.load(std::memory_order_acquire);
     if (tape == nullptr) continue;
     require_usable(tape->device);
     wait_for_room(tape->device);
+    // A caller that does the first of several runs itself would keep the others waiting.
+    const bool more = std::ranges::any_of(states.subspan(i + 1), [&](const TensorState* state) {
+      const Tape* other = state->tape.load(std::memory_order_acquire);
+      return other != nullptr && other != tape;
+    });
+    const AfterLaunch then = more ? AfterLaunch::go_on : next;
     // All that are pending in the same tape go together. One may become ready while we wait for the lock.
-    CompletionRef run = are_all(*tape, states)
-                            ? evaluate_all(*tape, next)
-                            : evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); }, next);
+    CompletionRef run = take_all(*tape, states)
+                            ? evaluate_all(*tape, then)
+                            : evaluate_marked(*tape, [&](const Tape& t) { return roots_in(t, states); }, then);
     if (run) launched.push_back({tape->device, std::move(run)});
   }
   return launched;

@@ -16,9 +16,9 @@ namespace {
 
 /// Shorter than this and a worker's wake-up costs more than the run (measured: 6 µs for the one who wakes it).
 constexpr double kInlineMicroseconds = 20;
-// A caller that waits has nothing better to do; but it can be interrupted only between runs. What a run took last time
-// is believed more than an estimate.
-constexpr double kInlineMicrosecondsWhenWaiting = 500;
+// A caller that waits has nothing better to do; but it can be interrupted only between runs. An estimate may be far too
+// low, so that less is left to it.
+constexpr double kInlineEstimatedWhenWaiting = 500;
 constexpr double kInlineMeasuredWhenWaiting = 20'000;
 
 const CounterId kInline = counter_id("launch.inline");
@@ -67,18 +67,22 @@ namespace {
 
 enum class Where : std::uint8_t { here, here_without_locks, worker };
 
+/// The one decision where a run happens, for every way of evaluating and reading. What the last run of the plan took is
+/// believed over the estimate, wherever it ran.
 Where where_to_run(const Run& run, AfterLaunch next) {
   if (!std::ranges::all_of(run.inputs, [](const ValueRef& input) { return input->issued(); })) return Where::worker;
   const double estimate = run.plan->program->estimated_microseconds();
-  if (backend_of(run.device).queues(run.device) != nullptr) {
-    // The device computes, this thread only tells it what.
-    return std::isfinite(estimate) ? Where::here : Where::worker;
-  }
-  const bool waits = next == AfterLaunch::wait;
-  if (estimate <= (waits ? kInlineMicrosecondsWhenWaiting : kInlineMicroseconds)) return Where::here;
+  // Nothing is known of a program that may wait for something, however short its last run was.
+  if (!std::isfinite(estimate)) return Where::worker;
+  // The device computes, this thread only tells it what.
+  if (backend_of(run.device).queues(run.device) != nullptr) return Where::here;
   const float last = run.plan->last_microseconds.load(std::memory_order_relaxed);
-  return waits && std::isfinite(estimate) && last > 0 && last <= kInlineMeasuredWhenWaiting ? Where::here_without_locks
-                                                                                            : Where::worker;
+  const bool measured = last > 0;
+  const double expected = measured ? last : estimate;
+  if (expected <= kInlineMicroseconds) return Where::here;
+  if (next == AfterLaunch::go_on) return Where::worker;
+  const double limit = measured ? kInlineMeasuredWhenWaiting : kInlineEstimatedWhenWaiting;
+  return expected <= limit ? Where::here_without_locks : Where::worker;
 }
 
 }  // namespace

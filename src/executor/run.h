@@ -37,8 +37,9 @@ struct Run final : Work {
 class Launch {
  public:
   /// Starts the run as soon as its inputs are there. When they are there already, and the run is short or a device with
-  /// queues does the work, that is at once and on this thread; otherwise it is on a worker. For a caller that waits for
-  /// the end, longer runs count as short too.
+  /// queues does the work, that is at once and on this thread; otherwise it is on a worker. Whether it is short is
+  /// known from the plan's last run, before there was one from an estimate. For a caller that waits for the end, longer
+  /// runs count as short too.
   CompletionRef start(std::unique_ptr<Run> run, AfterLaunch next) noexcept;
 
  private:

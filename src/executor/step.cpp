@@ -22,10 +22,25 @@ namespace {
 const CounterId kSteps = counter_id("step");
 const TimingId kStepTime = timing_id("step");
 
-std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors) {
+std::vector<Launched> evaluate_tensors(const std::vector<Tensor>& tensors, AfterLaunch next = AfterLaunch::go_on) {
   std::vector<TensorState*> states;
   for (const Tensor& tensor : tensors) states.push_back(&state_of(tensor));
-  return evaluate(states);
+  return evaluate(states, next);
+}
+
+std::vector<Device> devices_of(const std::vector<Tensor>& tensors) {
+  std::vector<Device> found;
+  for (const Tensor& tensor : tensors) {
+    if (std::ranges::find(found, tensor.device()) == found.end()) found.push_back(tensor.device());
+  }
+  return found;
+}
+
+void let_devices_finish(const std::vector<Device>& which) {
+  for (const Device device : which) let_work_end(device.id());
+  for (const Device device : which) {
+    if (const FailureRef failure = take_failure(device.id())) failure->raise();
+  }
 }
 
 /// Waits for all before it throws the first failure.
@@ -43,6 +58,13 @@ void wait_for_all(const std::vector<Launched>& runs) {
 void eval(const std::vector<Tensor>& tensors, std::source_location site) {
   const CallScope scope("eval", site);
   evaluate_tensors(tensors);
+}
+
+void eval(const std::vector<Tensor>& tensors, EvalOptions options, std::source_location site) {
+  const CallScope scope("eval", site);
+  const std::vector<Device> which = devices_of(tensors);  // while no wait lets another thread change a handle
+  evaluate_tensors(tensors, options.wait ? AfterLaunch::wait : AfterLaunch::go_on);
+  if (options.wait) let_devices_finish(which);
 }
 
 void step(Device device, StepOptions options, std::source_location site) {
@@ -75,11 +97,7 @@ void step(Device device, StepOptions options, std::source_location site) {
 
 void wait(const std::vector<Device>& which, std::source_location site) {
   const CallScope scope("wait", site);
-  const std::vector<Device> all = which.empty() ? devices() : which;
-  for (const Device device : all) let_work_end(device.id());
-  for (const Device device : all) {
-    if (const FailureRef failure = take_failure(device.id())) failure->raise();
-  }
+  let_devices_finish(which.empty() ? devices() : which);
 }
 
 }  // namespace lento

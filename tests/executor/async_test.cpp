@@ -163,7 +163,7 @@ int blocked = 0;
 
 TEST_F(Async, E1_ACallerThatWaitsRunsItselfWhatWasShortTheLastTime) {
   const Device reference("reference:0");
-  const Tensor x = zeros({40, 40}, DType::float32, reference);  // products are taken to be long there
+  const Tensor x = zeros({64, 64}, DType::float32, reference);  // products are taken to be long there
   eval(x);
   wait();
   set_blocking_hooks({[](WhoMayBlock /*who*/) -> void* { return &++blocked; }, [](void* /*token*/) {}});
@@ -184,6 +184,79 @@ TEST_F(Async, E1_ACallerThatWaitsRunsItselfWhatWasShortTheLastTime) {
   EXPECT_TRUE(here);
   EXPECT_FALSE(runs_here(false));
   set_blocking_hooks({});
+}
+
+/// Tries it until it runs on the calling thread, because a busy machine may take long for anything.
+template <class F>
+bool comes_to_run_here(F&& evaluate) {
+  for (int tries = 0; tries < 1000; ++tries) {
+    const std::uint64_t before = metrics::counter("launch.inline");
+    evaluate();
+    wait();
+    if (metrics::counter("launch.inline") == before + 1) return true;
+  }
+  return false;
+}
+
+TEST_F(Async, E1_WhatTheLastRunTookIsBelievedInEveryWayOfEvaluating) {
+  const Device reference("reference:0");
+  const Tensor x = zeros({6, 6}, DType::float32, reference);  // estimated at 36 µs: a product is taken to be long there
+  eval(x);
+  wait();
+  const auto first_runs_here = [&] {
+    cache::clear();
+    const std::uint64_t before = metrics::counter("launch.inline");
+    const Tensor y = matmul(x, x);
+    eval(y);
+    wait();
+    return metrics::counter("launch.inline") != before;
+  };
+  EXPECT_FALSE(first_runs_here());
+  EXPECT_TRUE(comes_to_run_here([&] { eval(matmul(x, x)); }));
+  EXPECT_TRUE(comes_to_run_here([&] { eval(matmul(x, x), {.wait = true}); }));
+  EXPECT_TRUE(comes_to_run_here([&] {
+    const Tensor y = matmul(x, x);
+    step(reference);
+  }));
+  EXPECT_TRUE(comes_to_run_here([&] {
+    const Tensor y = matmul(x, x);
+    step(reference, {.wait = true});
+  }));
+  EXPECT_TRUE(comes_to_run_here([&] { (void)matmul(x, x).to_vector<float>(); }));
+}
+
+TEST_F(Async, E1_AStepDoesNotBlockForWhatTookLongerThanEstimated) {
+  const Device reference("reference:0");
+  const Tensor x =
+      full({9000}, 0.5, DType::float64, reference);  // estimated at 18 µs: any function is taken to be quick
+  eval(x);
+  wait();
+  const auto runs_on_worker = [&] {
+    const std::uint64_t before = metrics::counter("launch.worker");
+    const Tensor y = lgamma(x);
+    step(reference);
+    const bool on_worker = metrics::counter("launch.worker") == before + 1;
+    wait();
+    return on_worker;
+  };
+  cache::clear();
+  EXPECT_FALSE(runs_on_worker());  // nobody knows yet
+  EXPECT_TRUE(runs_on_worker());
+}
+
+TEST_F(Async, E1_EvalThatWaitsReturnsWhenItIsDone) {
+  const Tensor y = on_gate({1}) + 1;
+  std::atomic<bool> waited{false};
+  std::thread waiter([&] {
+    eval(y, {.wait = true});
+    waited = true;
+  });
+  gate::wait_for_arrivals(1);
+  EXPECT_FALSE(waited);
+  gate::open(1);
+  waiter.join();
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(y.item<float>(), 2);
 }
 
 TEST_F(Async, E1_T9_EvalAndTrimmingDoNotQueueWithoutBoundEither) {
