@@ -7,12 +7,20 @@
 #include "host_array.h"
 #include "source.h"
 #include "tensor_type.h"
+#include "waiting.h"
 
 #include <lento/indexing.h>
 
+#include "ops/basic_index.h"
+
 #include "frame.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace lento::python {
@@ -76,6 +84,59 @@ std::vector<Index> index_list(PyObject* key) {
   return index;
 }
 
+// An int as a number; false for other objects, and for an int of more than 64 bits. Runs no Python code.
+inline bool plain_int(PyObject* object, std::int64_t& number) {
+  if (!PyLong_CheckExact(object)) return false;
+#if PY_VERSION_HEX >= 0x030c0000
+  const auto* const integer = reinterpret_cast<const PyLongObject*>(object);
+  if (PyUnstable_Long_IsCompact(integer) != 0) {
+    number = PyUnstable_Long_CompactValue(integer);
+    return true;
+  }
+#endif
+  int is_too_large = 0;
+  number = PyLong_AsLongLongAndOverflow(object, &is_too_large);
+  return is_too_large == 0;
+}
+
+inline bool plain_bound(PyObject* object, std::optional<std::int64_t>& bound) {
+  return object == Py_None || plain_int(object, bound.emplace());
+}
+
+// An index of ints, slices of ints, `...` and None: most are. Runs no Python code.
+class BasicIndex {
+ public:
+  // False for any other index.
+  bool read(PyObject* key) {
+    if (!PyTuple_CheckExact(key)) return read_item(key, items_[count_++]);
+    const auto size = static_cast<std::size_t>(PyTuple_GET_SIZE(key));
+    if (size > items_.size()) return false;
+    for (; count_ < size; ++count_) {
+      if (!read_item(PyTuple_GET_ITEM(key, static_cast<Py_ssize_t>(count_)), items_[count_])) return false;
+    }
+    return true;
+  }
+
+  std::span<const BasicItem> items() const { return {items_.data(), count_}; }
+
+ private:
+  static bool read_item(PyObject* object, BasicItem& item) {
+    if (PySlice_Check(object)) {
+      const auto* slice = reinterpret_cast<PySliceObject*>(object);
+      item.kind = BasicItem::Kind::slice;
+      return plain_bound(slice->start, item.start) && plain_bound(slice->stop, item.stop) &&
+             (slice->step == Py_None || plain_int(slice->step, item.step));
+    }
+    item.kind = object == Py_None       ? BasicItem::Kind::new_axis
+                : object == Py_Ellipsis ? BasicItem::Kind::ellipsis
+                                        : BasicItem::Kind::position;
+    return item.kind != BasicItem::Kind::position || plain_int(object, item.start.emplace());
+  }
+
+  std::array<BasicItem, kMostBasicItems> items_;
+  std::size_t count_ = 0;
+};
+
 // Whether the running instruction is an item assignment. Then the interpreter's stack holds one reference to the
 // target, and a variable, an attribute or a container that also has it a second one. Code compiled to C (Cython) holds
 // its variables by one reference and is at a call here.
@@ -121,7 +182,13 @@ void warn_of_temporary(PyObject* self) {
 
 PyObject* get_item_object(PyObject* self, PyObject* key) noexcept {
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    if (BasicIndex basic; basic.read(key)) {
+      before_recording("getitem", line, self);
+      const CallScope call("getitem", line);
+      if (Tensor part = get_basic(tensor_of(self), basic.items()); part.defined()) return wrap(std::move(part));
+    }
+    const SourceScope source(line);
     const std::vector<Index> index = index_list(key);
     // A mask is counted, which waits; then this thread holds the only handles that matter (an Index has its own).
     const Tensor x = tensor_of(self);
@@ -141,7 +208,14 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
     return nullptr;
   }
   try {
-    const PythonSourceScope source;
+    const Source line = current_source();
+    const BasicItem item{BasicItem::Kind::position, static_cast<std::int64_t>(row), std::nullopt, 1};
+    before_recording("getitem", line, self);
+    {
+      const CallScope call("getitem", line);
+      if (Tensor part = get_basic(tensor_of(self), {&item, 1}); part.defined()) return wrap(std::move(part));
+    }
+    const SourceScope source(line);
     const Index index(static_cast<std::int64_t>(row));
     const Tensor x = tensor_of(self);
     const MayBlock may_block;  // as in get_item_object
@@ -151,11 +225,36 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
   }
 }
 
+// x[key] = value for what most programs write; false where it takes a closer look.
+static bool set_plainly(PyObject* self, PyObject* key, PyObject* value, const Source& line) {
+  BasicIndex basic;
+  if (!basic.read(key)) return false;
+  std::int64_t integer = 0;
+  Scalar number;
+  if (PyFloat_CheckExact(value)) {
+    number = Scalar(PyFloat_AS_DOUBLE(value));
+  } else if (plain_int(value, integer)) {
+    number = Scalar(integer);
+  } else if (!is_tensor(value)) {
+    return false;
+  }
+  before_recording("setitem", line, self, value);
+  const CallScope call("setitem", line);
+  Tensor updated =
+      set_basic(tensor_of(self), basic.items(), is_tensor(value) ? Operand(tensor_of(value)) : Operand(number));
+  if (!updated.defined()) return false;
+  note_change(self);
+  tensor_of(self) = std::move(updated);
+  return true;
+}
+
 int set_item_object(PyObject* self, PyObject* key, PyObject* value) noexcept {
   try {
     if (value == nullptr) raise(PyExc_TypeError, "cannot delete elements of a tensor");
     warn_of_temporary(self);
-    const PythonSourceScope source;
+    const Source line = current_source();
+    if (set_plainly(self, key, value, line)) return 0;
+    const SourceScope source(line);
     const std::vector<Index> index = index_list(key);
     const DType dtype = tensor_of(self).dtype();
     Tensor operand;  // of the value, where that is no number

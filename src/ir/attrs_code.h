@@ -8,38 +8,57 @@
 #include "base/fail.h"
 #include "ir/attrs.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace lento {
 
 class AttrsWriter {
  public:
-  void put(std::int64_t value) { values_.push_back(value); }
-  void put(bool value) { values_.push_back(value ? 1 : 0); }
-  void put(double value) { values_.push_back(std::bit_cast<std::int64_t>(value)); }
+  void put(std::int64_t value) { *room(1) = value; }
+  void put(bool value) { put(std::int64_t{value ? 1 : 0}); }
+  void put(double value) { put(std::bit_cast<std::int64_t>(value)); }
   void put(const Ints& list) {
-    values_.push_back(static_cast<std::int64_t>(list.size()));
-    values_.append(list);
+    std::int64_t* next = room(list.size() + 1);
+    *next++ = static_cast<std::int64_t>(list.size());
+    std::copy(list.begin(), list.end(), next);
   }
   template <class E>
     requires std::is_enum_v<E>
   void put(E value) {
-    values_.push_back(static_cast<std::int64_t>(value));
+    put(static_cast<std::int64_t>(value));
   }
   template <class T>
   void put(const std::optional<T>& value) {
     put(value.has_value());
     if (value) put(*value);
   }
-  std::span<const std::int64_t> values() const { return values_; }
+  std::span<const std::int64_t> values() const {
+    return many_.empty() ? std::span<const std::int64_t>(few_.data(), size_) : std::span<const std::int64_t>(many_);
+  }
 
  private:
-  Ints values_;
+  /// Where the next values go. Few need no memory.
+  std::int64_t* room(std::size_t count) {
+    const std::size_t first = size_;
+    size_ += count;
+    if (many_.empty() && size_ <= few_.size()) return few_.data() + first;
+    if (many_.empty()) many_.assign(few_.begin(), few_.begin() + static_cast<std::ptrdiff_t>(first));
+    many_.resize(size_);
+    return many_.data() + first;
+  }
+
+  std::array<std::int64_t, 24> few_;
+  std::vector<std::int64_t> many_;  // all of them, once there are too many
+  std::size_t size_ = 0;
 };
 
 /// Reads in the same order. Attributes may come from a graph that was parsed, so lengths and dtypes are checked (dtypes

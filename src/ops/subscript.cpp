@@ -8,12 +8,16 @@
 
 #include "base/fail.h"
 #include "base/source.h"
+#include "ops/basic_index.h"
 #include "ops/check_index.h"
 #include "ops/composite_helpers.h"
 #include "ops/evaluated_count.h"
+#include "ops/slice_range.h"
 #include "ops/subscript.calls.gen.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 namespace lento {
 
@@ -78,20 +82,11 @@ std::int64_t axes_used(const Index& index) {
 Part range_part(const Slice& slice, std::int64_t extent) {
   const std::int64_t step = slice.step.value_or(1);
   if (step == 0) fail<ValueError>("a slice step cannot be zero");
-  // Python's slice.indices().
-  const std::int64_t low = step > 0 ? 0 : -1;
-  const std::int64_t high = step > 0 ? extent : extent - 1;
-  const auto clamped = [&](std::int64_t bound) { return std::clamp(bound < 0 ? bound + extent : bound, low, high); };
-  const std::int64_t start = slice.start ? clamped(*slice.start) : step > 0 ? low : high;
-  const std::int64_t stop = slice.stop ? clamped(*slice.stop) : step > 0 ? high : low;
+  const SliceRange range = slice_range(slice.start, slice.stop, step, extent);
   Part part{Part::Kind::range};
-  part.start = start;
-  part.step = step;
-  const std::int64_t span = step > 0 ? stop - start : start - stop;
-  // The size of a step as unsigned, because that of the smallest integer has no other.
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
-  part.size = span > 0 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(span - 1) / stride) + 1 : 0;
-  if (part.size <= 1) part.step = 1;
+  part.start = range.start;
+  part.size = range.size;
+  part.step = range.step;
   return part;
 }
 
@@ -351,6 +346,26 @@ Tensor assign_by_mask(const Tensor& x, const Tensor& mask, const Operand& value)
   return reshaped(lines, x.shape());
 }
 
+/// The items of an index without tensors and truth values; false when there are others, or too many.
+bool as_basic(std::span<const Index> index, std::array<BasicItem, kMostBasicItems>& items) {
+  if (index.size() > items.size()) return false;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    BasicItem& item = items[i];
+    if (const Slice* slice = index[i].slice()) {
+      item = {BasicItem::Kind::slice, slice->start, slice->stop, slice->step.value_or(1)};
+    } else if (const std::int64_t* position = index[i].position()) {
+      item = {BasicItem::Kind::position, *position, std::nullopt, 1};
+    } else if (index[i].is_ellipsis()) {
+      item = {BasicItem::Kind::ellipsis, std::nullopt, std::nullopt, 1};
+    } else if (index[i].is_new_axis()) {
+      item = {BasicItem::Kind::new_axis, std::nullopt, std::nullopt, 1};
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// The mask if the index is one mask and otherwise only whole axes, else null.
 const Tensor* lone_mask(std::span<const Index> index) {
   const Tensor* mask = nullptr;
@@ -390,6 +405,10 @@ void check_index(const Tensor& x, std::span<const Index> index, const std::sourc
 Tensor get_item(const Tensor& x, std::span<const Index> index, std::source_location site) {
   using namespace composite;
   const CallScope scope("getitem", site);
+  std::array<BasicItem, kMostBasicItems> items;
+  if (as_basic(index, items)) {
+    if (Tensor part = get_basic(x, std::span(items).first(index.size())); part.defined()) return part;
+  }
   if (const std::vector<Index> moved = moved_to(x.device(), index); !moved.empty()) return get_item(x, moved, site);
   const Resolved resolved = resolve(x, index);
   const Region region = region_of(x, resolved.parts);
@@ -417,6 +436,10 @@ Tensor get_item(const Tensor& x, std::span<const Index> index, std::source_locat
 Tensor set_item(const Tensor& x, std::span<const Index> index, const Operand& value, std::source_location site) {
   using namespace composite;
   const CallScope scope("setitem", site);
+  std::array<BasicItem, kMostBasicItems> items;
+  if (as_basic(index, items)) {
+    if (Tensor updated = set_basic(x, std::span(items).first(index.size()), value); updated.defined()) return updated;
+  }
   if (const std::vector<Index> moved = moved_to(x.device(), index); !moved.empty()) {
     return set_item(x, moved, value, site);
   }

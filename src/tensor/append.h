@@ -1,6 +1,8 @@
 // The innermost steps of recording, shared by the general path and the elementwise fast path.
 #pragma once
 
+#include "base/biased_lock.h"
+#include "base/usable_devices.h"
 #include "ir/tape.h"
 #include "tensor/state_pool.h"
 
@@ -8,6 +10,24 @@ namespace lento {
 
 /// True when it is certain already that there will be no value; one that is still being computed is not asked.
 inline bool known_failed(const Value& value) { return value.settled() && value.failure; }
+
+/// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.
+inline bool can_be_operand(const Tape& tape, const TensorState& state) {
+  const Tape* home = state.tape.load(std::memory_order_acquire);
+  return home == &tape || (home == nullptr && !known_failed(*state.value));
+}
+
+/// Holds the lock of the calling thread's own tape.
+class OwnerLock {
+ public:
+  explicit OwnerLock(Tape& tape) : lock_(tape.lock) { lock_.lock_owner(); }
+  ~OwnerLock() { lock_.unlock_owner(); }
+  OwnerLock(const OwnerLock&) = delete;
+  OwnerLock& operator=(const OwnerLock&) = delete;
+
+ private:
+  BiasedLock& lock_;
+};
 
 /// The operand that stands for a tensor which is pending in this tape or has a value. Needs the tape's lock.
 inline OperandRef tensor_ref(Tape& tape, TensorState& state) {

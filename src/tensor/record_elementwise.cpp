@@ -29,21 +29,8 @@ Source source_of(const void* unit, std::uint32_t position) {
 
 /// True when a tensor can be an operand of this tape's next record as it stands. Needs the lock.
 bool usable(const Tape& tape, const TensorState& state) {
-  const Tape* home = state.tape.load(std::memory_order_acquire);
-  return is_usable(tape.device) && (home == &tape || (home == nullptr && !known_failed(*state.value)));
+  return is_usable(tape.device) && can_be_operand(tape, state);
 }
-
-/// Holds the lock of the calling thread's own tape.
-class OwnerLock {
- public:
-  explicit OwnerLock(Tape& tape) : lock_(tape.lock) { lock_.lock_owner(); }
-  ~OwnerLock() { lock_.unlock_owner(); }
-  OwnerLock(const OwnerLock&) = delete;
-  OwnerLock& operator=(const OwnerLock&) = delete;
-
- private:
-  BiasedLock& lock_;
-};
 
 /// True when the op computes in `dtype` without a cast, so that operands of this dtype can be recorded as they are, and
 /// nobody wants to be told of it.

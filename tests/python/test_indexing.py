@@ -250,6 +250,35 @@ def test_t4_slice_starts_and_positions_are_arguments() -> None:
     np.testing.assert_array_equal(x[3:11].numpy(), np.arange(3.0, 11.0))
 
 
+def _recorded(x: lento.Tensor) -> list[str]:
+    """The index ops that x is pending by, without the names of values."""
+    lines = str(lento.dump(x)).splitlines()
+    return [re.sub(r"[%$]\w+", "_", line.split("@")[0]) for line in lines if "strided" in line]
+
+
+@pytest.mark.parametrize("index", [2, slice(1, -1), (slice(None, None, -2), 3), (..., None, slice(2, 4), None), ()])
+def test_t4_an_index_is_recorded_alike_whether_somebody_watches_or_not(index: Any) -> None:
+    x = lento.asarray(np.arange(48.0, dtype=np.float32).reshape(6, 8))
+
+    def read(x: lento.Tensor) -> lento.Tensor:
+        part = x[index]
+        seen.append(_recorded(part))
+        return part
+
+    def assign(x: lento.Tensor) -> lento.Tensor:
+        x = x + 0
+        x[index] = x[index] * 2
+        seen.append(_recorded(x))
+        return x
+
+    for f in (read, assign):
+        seen: list[list[str]] = []
+        plain = f(x)
+        watched, _ = lento.vjp(f, x)
+        assert seen[0] == seen[1]
+        assert np.array_equal(plain.numpy(), watched.numpy())
+
+
 def test_t10_zero_dimensional_integer_tensor_gathers() -> None:
     x = lento.asarray(np.arange(20.0))
     assert "take_axis" in lento.dump(x[lento.asarray(np.array(2))])
