@@ -25,6 +25,9 @@ Tensor positions(const Tensor& x, I i, bool outside) {
   return tensor(rows, Shape{2}, x.device());
 }
 
+/// 0, 1, …, where x is.
+Tensor numbers(const Tensor& x, std::int64_t count) { return arange(count, std::nullopt, 1, std::nullopt, x.device()); }
+
 /// Few enough exponents that some meet again; 2 and 0.5 decide structure.
 double exponent(I i) { return i.constant < 0 ? 2.0 : i.constant < 0.5 ? 0.5 : i.constant; }
 
@@ -110,8 +113,28 @@ constexpr Operation kOperations[] = {
      [](Worker& w, I i) { w.target(i) = random::uniform_like(w.a(i), 0.0, 1.0, DType::float64, w.generator); }},
     {"normal", kTarget | kA, 5,
      [](Worker& w, I i) { w.target(i) = random::normal_like(w.a(i), 0.0, 1.0, DType::float32, w.generator); }},
+    {"integers", kTarget | kA, 4,
+     [](Worker& w, I i) { w.target(i) = random::randint_like(w.a(i), -500, 500, DType::int64, w.generator); }},
+    {"dropout", kTarget | kA, 5, [](Worker& w, I i) { w.target(i) = nn::dropout(w.a(i), 0.5, true, w.generator); }},
     {"seed", kPosition, 2,
      [](Worker& w, I i) { (w.generator == nullptr ? default_generator() : *w.generator).seed(i.b); }},
+    // Made of positions.
+    {"positions", kTarget | kA, 5,
+     [](Worker& w, I i) { w.target(i) = reshape(numbers(w.a(i), w.a(i).size()), Ints(w.a(i).shape())); }},
+    {"lower", kTarget | kA | kPosition, 5, [](Worker& w, I i) { w.target(i) = tril(w.a(i), i.b % 3 - 1); }},
+    {"first_columns", kTarget | kA | kPosition, 5,
+     [](Worker& w, I i) { w.target(i) = where(numbers(w.a(i), w.a(i).shape()[1]) <= column(w.a(i), i), w.a(i), 0); }},
+    {"add_identity", kTarget | kA, 5,
+     [](Worker& w, I i) {
+       const Tensor& x = w.a(i);
+       w.target(i) = x + eye(x.shape()[0], x.shape()[1], 0, DType::float32, x.device());
+     }},
+    {"one_hot", kTarget | kA, 4, [](Worker& w, I i) { w.target(i) = nn::one_hot(argmax(w.a(i), 1), kColumns); }},
+    {"set_row_to_positions", kUpdate | kPosition, 4,
+     [](Worker& w, I i) {
+       const Tensor& x = w.target(i);
+       w.target(i)[{row(x, i)}] = numbers(x, x.shape()[1]);
+     }},
     // In place.
     {"in_place_add", kUpdate | kA, 15, [](Worker& w, I i) { w.target(i) += w.a(i); }},
     {"in_place_multiply", kUpdate | kConstant, 10, [](Worker& w, I i) { w.target(i) *= i.constant; }},

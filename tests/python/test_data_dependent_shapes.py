@@ -245,6 +245,11 @@ class Drawn:
             lambda xp, a, b: xp.flip(a),
             lambda xp, a, b: xp.reshape(a[:, None] * b[None, :], (-1,))[:9] % 5,
             lambda xp, a, b: a + b[:1] if b.shape[0] else a,
+            lambda xp, a, b: a + xp.arange(a.shape[0])[::-1] % 3,
+            lambda xp, a, b: a[xp.arange(a.shape[0]) % 3 != 1],
+            lambda xp, a, b: (xp.eye(a.shape[0], 5, k=threshold) * b[:1]).sum(axis=1) if b.shape[0] else a,
+            lambda xp, a, b: xp.reshape(xp.tril(a[:, None] + a[:7], k=threshold), (-1,))[:11],
+            lambda xp, a, b: xp.repeat(a, xp.arange(a.shape[0]) % 2),
         ]
         operation = self.random.choice(operations)
         self.keep(operation(lento, self.ours[x], self.ours[y]), operation(np, self.theirs[x], self.theirs[y]))
