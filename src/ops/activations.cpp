@@ -8,6 +8,7 @@
 #include "ops/composite_helpers.h"
 
 #include <numbers>
+#include <vector>
 
 namespace lento::composite {
 
@@ -24,6 +25,27 @@ Tensor negative_part(const Tensor& x) { return where(greater(x, 0), 0, x); }
 
 /// A 0-d tensor is treated as one element along its only axis.
 Tensor with_axis(const Tensor& x) { return x.shape().empty() ? reshaped(x, Ints{1}) : x; }
+
+/// The logarithms of a softmax and what their derivative keeps, one value a row: the largest element, and the sum of
+/// the powers.
+std::vector<Tensor> logs_of_softmax(const Tensor& x, const Ints& axes) {
+  const Tensor wide = widen(x);
+  const Tensor largest = max_kept(wide, axes);
+  const Tensor shifted = subtract(wide, largest);
+  const Tensor total = sum_kept(exp(shifted), axes);
+  return {subtract(shifted, log(total)), largest, total};
+}
+
+/// `largest` is a constant here: what depends on it cancels, also in derivatives of this one.
+Tensor slope_of_logs(const Tensor& x, const Ints& axes, const std::vector<Tensor>& outputs,
+                     const std::vector<Tensor>& cotangents) {
+  const Tensor& grad = cotangents[0];
+  const Tensor& total = outputs[2];
+  const Tensor of_powers = subtract(cotangents[2], divide(sum_kept(grad, axes), total));
+  // Computed again: without the barriers these would be the powers of the forward pass, kept in memory until now.
+  const Tensor powers = exp(subtract(widen(prim::barrier(x)), prim::barrier(outputs[1])));
+  return add(grad, multiply(of_powers, powers));
+}
 
 }  // namespace
 
@@ -153,11 +175,15 @@ Tensor softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, std::optional<DType> dtype) {
   const DType result = dtype.value_or(x.dtype());
-  const Tensor wide = with_axis(widen(converted(x, result)));
-  const Ints axes{checked_axis(axis, wide.shape().size())};
-  if (element_count(wide.shape()) == 0) return converted(x, result);
-  const Tensor shifted = subtract(wide, stop_gradient(max_kept(wide, axes)));
-  const Tensor logs = subtract(shifted, log(sum_kept(exp(shifted), axes)));
+  const Tensor given = with_axis(converted(x, result));
+  const Ints axes{checked_axis(axis, given.shape().size())};
+  if (element_count(given.shape()) == 0) return converted(x, result);
+  const auto value = [axes](const std::vector<Tensor>& inputs) { return logs_of_softmax(inputs[0], axes); };
+  const auto slope = [axes](const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                            const std::vector<Tensor>& cotangents) {
+    return std::vector{slope_of_logs(inputs[0], axes, outputs, cotangents)};
+  };
+  const Tensor logs = custom_gradient(value, slope, {given})[0];
   return converted(reshaped(logs, x.shape()), result);
 }
 

@@ -315,6 +315,40 @@ def test_of_probabilities_nothing_is_as_large_as_the_logits_but_their_gradient(
     assert lento.memory()["peak"] - before < x.size * x.dtype.itemsize * 1.2
 
 
+@not_on_another_device("how ops are fused is the CPU device's")
+@pytest.mark.parametrize("loss", ["nll_loss", "kl_div"])
+def test_of_logarithms_the_powers_are_made_again(loss: str) -> None:
+    """The logarithms or the losses, and the gradient: a cross-entropy needs the last alone."""
+    x = lento.asarray(np.random.default_rng(8).normal(size=(64, 8192)).astype(np.float32))
+    target = lento.arange(64) if loss == "nll_loss" else lento.full(x.shape, 1 / 8192)
+    lento.eval(x, target)
+    lento.wait()
+    lento.reset_peak_memory()
+    before = lento.memory()["live"]
+    value, slope = lento.value_and_grad(lambda x: getattr(nn, loss)(nn.log_softmax(x, -1), target))(x)
+    lento.eval(value, slope)
+    lento.wait()
+    assert lento.memory()["peak"] - before < x.size * x.dtype.itemsize * 2.1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), [((7, 13), 1), ((64, 300), -1), ((5, 6, 7), 1), ((1, 4), 0)])
+def test_the_gradient_of_log_softmax_is_that_of_its_ops(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    def of_ops(x: lento.Tensor) -> lento.Tensor:
+        shifted = x - lento.stop_gradient(lento.max(x, axis=axis, keepdims=True))
+        return shifted - lento.log(lento.sum(lento.exp(shifted), axis=axis, keepdims=True))
+
+    random = np.random.default_rng(9)
+    x, w = (lento.asarray(random.normal(0, 3, shape).astype(dtype)) for _ in range(2))
+    ours = lento.grad(lambda x: (nn.log_softmax(x, axis) * w).sum())(x)
+    np.testing.assert_array_equal(ours.numpy(), lento.grad(lambda x: (of_ops(x) * w).sum())(x).numpy())
+    second, wanted = (
+        lento.grad(lambda x, f=f: (lento.grad(lambda x: (f(x) * w**2).sum())(x) ** 2).sum())(x)
+        for f in (lambda x: nn.log_softmax(x, axis), of_ops)
+    )
+    np.testing.assert_allclose(second.numpy(), wanted.numpy(), rtol=1e-3 if dtype == "float32" else 1e-11, atol=1e-5)
+
+
 @not_on_another_device("threads and fusion are the CPU device's")
 @pytest.mark.parametrize("classes", [10, 3000])
 def test_bits_do_not_depend_on_threads_or_fusion(classes: int) -> None:
