@@ -1,5 +1,5 @@
 // Elementwise ops: numbers are weak, operands are cast to a common dtype, shapes broadcast (clause T3). The common case
-// of equal dtypes and shapes on one device goes straight to the tape.
+// of equal dtypes on one device goes straight to the tape.
 #include "base/called.h"
 #include "base/fail.h"
 #include "base/usable_devices.h"
@@ -7,6 +7,7 @@
 #include "ir/infer_elementwise.h"
 #include "ir/op.h"
 #include "ir/op_cast.gen.h"
+#include "ir/shape_limit.h"
 #include "tensor/append.h"
 #include "tensor/promotion.h"
 #include "tensor/record.h"
@@ -38,13 +39,40 @@ bool takes_as_is(const ElementwiseRule& rule, DType dtype) {
   return contains(rule.allowed, dtype) && (!rule.to_float || dtype >= DType::float16) && current_watcher == nullptr;
 }
 
+/// The shape of two that broadcast; nothing when they do not. Where one of them is the result, as where a bias is
+/// added, nothing has to be interned.
+std::optional<ShapeId> broadcast_shape(ShapeId a, ShapeId b) {
+  if (a == b) return a;
+  if (shape_of(a).size() < shape_of(b).size()) std::swap(a, b);
+  const Shape& longer = shape_of(a);
+  const Shape& shorter = shape_of(b);
+  const std::size_t leading = longer.size() - shorter.size();
+  bool is_longer = true;
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    const std::int64_t mine = longer[leading + i];
+    const std::int64_t other = shorter[i];
+    if (mine == other || other == 1) continue;
+    if (mine != 1) return std::nullopt;
+    is_longer = false;
+  }
+  if (is_longer) return a;
+  Shape result = longer;
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    if (shorter[i] != 1) result[leading + i] = shorter[i];
+  }
+  // One that is too large is refused where the op is named.
+  if (!broken_shape_rule(result).empty()) return std::nullopt;
+  return intern_shape(result);
+}
+
 enum class Second : std::uint8_t { none, tensor, number };
 
 /// The fast path, inlined into its three callers. Returns an undefined tensor when an operand is pending elsewhere or
 /// has failed.
 template <Second second>
-[[gnu::always_inline]] inline Tensor append_fast(Op op, const ElementwiseRule& rule, TensorState& a, TensorState* b,
-                                                 const Scalar* number, bool number_first, const Source& source) {
+[[gnu::always_inline]] inline Tensor append_fast(Op op, const ElementwiseRule& rule, ShapeId shape, TensorState& a,
+                                                 TensorState* b, const Scalar* number, bool number_first,
+                                                 const Source& source) {
   Tape& tape = tape_for(a.device);
   Tensor result;
   bool long_tape = false;
@@ -66,7 +94,7 @@ template <Second second>
     record.op = op;
     record.dtype = result_dtype(rule, a.dtype);
     record.operand_count = second == Second::none ? 1 : 2;
-    record.shape = a.shape;
+    record.shape = shape;
     record.attrs = {};
     record.operands[0] = left;
     record.operands[1] = right;
@@ -130,8 +158,8 @@ Shape common_shape(std::span<const Operand> operands) {
 
 Tensor record_unary(Op op, const ElementwiseRule& rule, const Tensor& x, const std::source_location& site) {
   if (TensorState* state = x.state(); state != nullptr && takes_as_is(rule, state->dtype)) {
-    Tensor result =
-        append_fast<Second::none>(op, rule, *state, nullptr, nullptr, false, source_of(site.file_name(), site.line()));
+    Tensor result = append_fast<Second::none>(op, rule, state->shape, *state, nullptr, nullptr, false,
+                                              source_of(site.file_name(), site.line()));
     if (result.defined()) return result;
   }
   return record_elementwise(op, rule, {Operand(x, site)});
@@ -142,16 +170,19 @@ Tensor record_binary(Op op, const ElementwiseRule& rule, const Operand& a, const
   TensorState* x = a.is_tensor() ? a.tensor().state() : nullptr;
   TensorState* y = b.is_tensor() ? b.tensor().state() : nullptr;
   if (x != nullptr && y != nullptr) {
-    if (x->dtype == y->dtype && x->shape == y->shape && x->device == y->device && takes_as_is(rule, x->dtype)) {
-      Tensor result = append_fast<Second::tensor>(op, rule, *x, y, nullptr, false, source_of(a.unit(), a.position()));
-      if (result.defined()) return result;
+    if (x->dtype == y->dtype && x->device == y->device && takes_as_is(rule, x->dtype)) {
+      if (const std::optional<ShapeId> shape = broadcast_shape(x->shape, y->shape)) {
+        Tensor result =
+            append_fast<Second::tensor>(op, rule, *shape, *x, y, nullptr, false, source_of(a.unit(), a.position()));
+        if (result.defined()) return result;
+      }
     }
   } else if (TensorState* tensor = x != nullptr ? x : y; tensor != nullptr && a.is_tensor() != b.is_tensor()) {
     const bool number_first = x == nullptr;
     const Scalar& number = number_first ? a.scalar() : b.scalar();
     if (takes_as_is(rule, tensor->dtype) && weak_promote(tensor->dtype, number) == tensor->dtype &&
         fits(number, tensor->dtype)) {
-      Tensor result = append_fast<Second::number>(op, rule, *tensor, nullptr, &number, number_first,
+      Tensor result = append_fast<Second::number>(op, rule, tensor->shape, *tensor, nullptr, &number, number_first,
                                                   source_of(a.unit(), a.position()));
       if (result.defined()) return result;
     }
