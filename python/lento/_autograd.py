@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 
-def _differentiable(leaf: Any) -> bool:
-    return isinstance(leaf, Tensor) and leaf.dtype.kind in "fc"
+_differentiable = _core._is_differentiable
 
 
 def _could_be_followed(leaf: Any) -> bool:
@@ -52,6 +51,8 @@ def _could_be_followed(leaf: Any) -> bool:
 def _with_tensors(argument: Any) -> Any:
     """An argument without any floating tensor, with tensors for its arrays and numbers. A list of numbers is one
     tensor, as it is for every function. Beside tensors all of these are constants."""
+    if isinstance(argument, Tensor):
+        return argument
     leaves = tree.leaves(argument)
     if any(map(_differentiable, leaves)) or not any(map(_could_be_followed, leaves)):
         return argument
@@ -63,52 +64,49 @@ def _with_tensors(argument: Any) -> Any:
     return tree.map(lambda leaf: _core.asarray(leaf) if _could_be_followed(leaf) else leaf, argument)
 
 
-def _followable(caller: str, arguments: Sequence[Any], numbers: Sequence[int], named: bool) -> list[Any]:
-    """The arguments, with tensors. TypeError for one that is ``named`` and has nothing floating: its gradient was asked
+def _followable(caller: str, argument: Any, number: int | None = None) -> Any:
+    """The argument, with tensors. TypeError for one that has a ``number`` and nothing floating: its gradient was asked
     for."""
-    found = [_with_tensors(argument) for argument in arguments]
-    for number, argument in zip(numbers, found, strict=True):
-        leaves = tree.leaves(argument)
-        if not named or not leaves or any(map(_differentiable, leaves)):
-            continue
-        if isinstance(leaves[0], Tensor):
-            raise fail(TypeError, f"{caller}: argument {number} must be floating, not {leaves[0].dtype}")
-        raise fail(
-            TypeError,
-            f"{caller}: argument {number} must be floating, and is of type {type(leaves[0]).__name__}; make it a "
-            "tensor with lento.asarray(…, dtype=lento.float32)",
-        )
-    return found
+    if _differentiable(argument):
+        return argument
+    found = _with_tensors(argument)
+    leaves = tree.leaves(found)
+    if number is None or not leaves or any(map(_differentiable, leaves)):
+        return found
+    if isinstance(leaves[0], Tensor):
+        raise fail(TypeError, f"{caller}: argument {number} must be floating, not {leaves[0].dtype}")
+    raise fail(
+        TypeError,
+        f"{caller}: argument {number} must be floating, and is of type {type(leaves[0]).__name__}; make it a "
+        "tensor with lento.asarray(…, dtype=lento.float32)",
+    )
 
 
 class _Followed:
     """Arguments whose floating tensors are followed; everything else is passed as it is."""
 
+    __slots__ = ("arguments", "differentiation", "given", "inputs", "leaves")
+
     def __init__(self, arguments: Any) -> None:
         self.arguments = arguments
         self.leaves = tree.leaves(arguments)
-        self.where = [i for i, leaf in enumerate(self.leaves) if _differentiable(leaf)]
         self.differentiation = _core._Differentiation()
         try:
-            self.inputs = [self.differentiation.follow(self.leaves[i]) for i in self.where]
+            # What is followed for each leaf, or None; and the leaves that the function is given. These are handles of
+            # their own: a function may change its arguments in place.
+            self.inputs, self.given = self.differentiation.follow(self.leaves)
         except BaseException:
             self.differentiation.end()
             raise
 
     def tree(self) -> Any:
-        # Handles of their own: a function may change its arguments in place.
-        return self._rebuild([tensor.__copy__() for tensor in self.inputs], self.leaves)
+        """What the function is given; asked for once."""
+        given, self.given = self.given, []
+        return tree.unflatten(self.arguments, given)
 
     def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor | None] | None = None) -> Any:
         """As the arguments, with gradients for tensors and None for what has none. Without cotangents they are ones."""
-        pulled = self.differentiation.pull_back(outputs, cotangents, self.inputs)
-        return self._rebuild(pulled, [None] * len(self.leaves), are_gradients=True)
-
-    def _rebuild(self, tensors: Sequence[Tensor], others: Sequence[Any], are_gradients: bool = False) -> Any:
-        values = list(others)
-        for i, tensor in zip(self.where, tensors, strict=True):
-            values[i] = tensor
-        return (gradients_like if are_gradients else tree.unflatten)(self.arguments, values)
+        return gradients_like(self.arguments, self.differentiation.pull_back(outputs, cotangents, self.inputs))
 
 
 def _argument_numbers(caller: str, argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
@@ -125,13 +123,20 @@ def _argument_numbers(caller: str, argnums: int | Sequence[int], count: int) -> 
 def _call_followed(
     caller: str, f: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[_Followed, Any]:
-    """What ``f`` gives while the arguments ``argnums`` are followed."""
+    """What ``f`` gives while the argument or the arguments ``argnums`` are followed."""
     numbers = _argument_numbers(caller, argnums, len(args))
-    followed = _Followed(_followable(caller, [args[i] for i in numbers], numbers, named=True))
+    given = list(args)
+    if isinstance(argnums, int):
+        at = numbers[0]
+        followed = _Followed(_followable(caller, args[at], at))
+    else:
+        followed = _Followed(tuple([_followable(caller, args[i], i) for i in numbers]))
     try:
-        given = list(args)
-        for i, value in zip(numbers, followed.tree(), strict=True):
-            given[i] = value
+        if isinstance(argnums, int):
+            given[at] = followed.tree()
+        else:
+            for i, value in zip(numbers, followed.tree(), strict=True):
+                given[i] = value
         return followed, f(*given, **kwargs)
     finally:
         followed.differentiation.end()
@@ -211,13 +216,23 @@ def _value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        followed, result = _call_followed(caller, f, argnums, args, kwargs)
-        value = _apart(caller, "a scalar", result)[0] if has_aux else result
-        _check_scalar(caller, value)
-        gradients = followed.gradients([value])
-        return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+        return _result_and_gradient(caller, f, argnums, has_aux, args, kwargs)
 
     return differentiated
+
+
+def _result_and_gradient(
+    caller: str,
+    f: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any]:
+    followed, result = _call_followed(caller, f, argnums, args, kwargs)
+    value = _apart(caller, "a scalar", result)[0] if has_aux else result
+    _check_scalar(caller, value)
+    return result, followed.gradients([value])
 
 
 def _apart(caller: str, what: str, result: Any) -> tuple[Any, Any]:
@@ -294,11 +309,10 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bo
         >>> lento.grad(lento.grad(lambda x: x**3))(lento.asarray(2.0))
         tensor(12., dtype=float32)
     """
-    both = value_and_grad(f, argnums, has_aux=has_aux)
 
     @functools.wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        result, gradients = both(*args, **kwargs)
+        result, gradients = _result_and_gradient("grad()", f, argnums, has_aux, args, kwargs)
         return (gradients, result[1]) if has_aux else gradients
 
     return gradient
@@ -331,7 +345,7 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
     >>> pull(lento.asarray([1.0, 10.0]))
     (tensor([ 2., 40.], dtype=float32),)
     """
-    followed = _Followed(_followable("vjp()", args, range(len(args)), named=False))
+    followed = _Followed(tuple([_followable("vjp()", argument) for argument in args]))
     try:
         result = f(*followed.tree())
     finally:
@@ -344,7 +358,8 @@ def vjp(f: Callable[[Unpack[_Ts]], _R], *args: Unpack[_Ts]) -> tuple[_R, Callabl
         given = tree.leaves_like(kept, _as_change(cotangents, kept), "vjp(): the cotangents")
         pairs = [(y, _as_change(c, y)) for y, c in zip(outputs, given, strict=True) if _differentiable(y)]
         _check_shapes("vjp()", "cotangent", "output", pairs)
-        return tuple(followed.gradients([y for y, _ in pairs], [c for _, c in pairs]))
+        gradients: tuple[Any, ...] = followed.gradients([y for y, _ in pairs], [c for _, c in pairs])
+        return gradients
 
     return result, pull
 
@@ -387,7 +402,7 @@ def _linearized(
     caller: str, f: Callable[..., Any], primals: Sequence[Any]
 ) -> tuple[Any, Callable[[Sequence[Any]], Any]]:
     """What ``f`` gives, and a function from tangents of all primals to those of it."""
-    followed = _Followed(_followable(caller, primals, range(len(primals)), named=False))
+    followed = _Followed([_followable(caller, primal) for primal in primals])
     try:
         result = f(*followed.tree())
     finally:
@@ -400,9 +415,12 @@ def _linearized(
             tangents = list(map(_as_change, tangents, followed.arguments))
         leaves = tree.leaves_like(followed.arguments, list(tangents), f"{caller}: the tangents")
         given = list(map(_as_change, leaves, followed.leaves))
-        _check_shapes(caller, "tangent", "input", [(followed.leaves[i], given[i]) for i in followed.where])
+        followed_leaves = [i for i, of in enumerate(followed.inputs) if of is not None]
+        _check_shapes(caller, "tangent", "input", [(followed.leaves[i], given[i]) for i in followed_leaves])
         pushed = followed.differentiation.push_forward(
-            [outputs[i] for i in where], followed.inputs, [given[i] for i in followed.where]
+            [outputs[i] for i in where],
+            [of for of in followed.inputs if of is not None],
+            [given[i] for i in followed_leaves],
         )
         changes: list[Any] = [None] * len(outputs)
         for i, change in zip(where, pushed, strict=True):

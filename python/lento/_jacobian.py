@@ -34,27 +34,28 @@ def jacobian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux
         if y.dtype.kind != "f":
             hint = "; take their real part" if y.dtype.kind == "c" else ""
             raise fail(TypeError, f"jacobian(): the function must give real floating numbers, not {y.dtype}{hint}")
-        rows = _jacobian_rows(followed, y, argnums)
+        rows = _jacobian_rows(followed, y)
         return (rows, aux) if has_aux else rows
 
     return derivatives
 
 
-def _jacobian_rows(followed: _Followed, y: Tensor, argnums: int | Sequence[int]) -> Any:
+def _jacobian_rows(followed: _Followed, y: Tensor) -> Any:
+    inputs = followed.inputs
+    pulled: list[Any]
     if y.size == 0:
-        pulled = [zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in followed.inputs]
+        pulled = [None if x is None else zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in inputs]
     else:
         basis = eye(y.size, dtype=y.dtype, device=y.device).reshape((y.size, *y.shape))
         batching = _core._Batching(y.size, "same")
         try:
             one = batching.enter(basis, 0)
-            leaving = followed.differentiation.pull_back([y], [one], followed.inputs)
+            leaving = followed.differentiation.pull_back([y], [one], inputs)
         finally:
             batching.end()
-        pulled = [batching.leave(g, 0) for g in leaving]
-    shaped = [g.reshape(y.shape + x.shape) for g, x in zip(pulled, followed.inputs, strict=True)]
-    rows: list[Any] = followed._rebuild(shaped, [None] * len(followed.leaves))
-    return rows[0] if isinstance(argnums, int) else tuple(rows)
+        pulled = [None if g is None else batching.leave(g, 0) for g in leaving]
+    shaped = [None if x is None else g.reshape(y.shape + x.shape) for g, x in zip(pulled, inputs, strict=True)]
+    return tree.unflatten(followed.arguments, shaped)
 
 
 def hessian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -77,7 +78,7 @@ def hessian(f: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Calla
                 return None
             if slope.dtype.kind == "c":
                 raise fail(TypeError, f"hessian(): an argument must be real, not {slope.dtype}")
-            return _jacobian_rows(followed, slope, argnums)
+            return _jacobian_rows(followed, slope)
 
         return tree.map(rows, slopes)
 

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from . import tree
+from . import _core, tree
 
 
 class Origin(weakref.ref[Any]):
@@ -38,6 +38,8 @@ copying = _Copying()
 
 def gradients_like(arguments: Any, gradients: Iterable[Any]) -> Any:
     """A tree like ``arguments`` with these leaves, in which modules, inner ones too, remember what they are of."""
+    if _core._is_plain_tree(arguments):
+        return tree.unflatten(arguments, gradients)
     copying.gradients = True
     try:
         return tree.unflatten(arguments, gradients)
@@ -48,7 +50,8 @@ def gradients_like(arguments: Any, gradients: Iterable[Any]) -> Any:
 def gradients_by_tensor(gradients: Any) -> dict[int, Any]:
     """By the ids of the parameters of the modules that they are of: all that are known."""
     found: dict[int, Any] = {}
-    _gather(gradients, found, set())
+    if not _core._is_plain_tree(gradients):
+        _gather(gradients, found, set())
     return found
 
 

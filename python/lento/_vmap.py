@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from . import _core, tree
 from ._fail import fail
@@ -44,6 +44,22 @@ def _argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
     return [axis for arg, given in zip(args, each, strict=True) for axis in _spread(given, arg, "in_axes")]
 
 
+def _leaves_and_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[int | None]]:
+    """What the function is given, and the axes of its examples."""
+    leaves = tree.leaves((args, kwargs))
+    if type(in_axes) is int:
+        axes: list[int | None] = [in_axes] * len(leaves)
+        if kwargs:
+            named = len(tree.leaves(kwargs))
+            axes[len(axes) - named :] = [0] * named
+    else:
+        axes = [*_argument_axes(in_axes, args), *[0] * len(tree.leaves(kwargs))]
+    for i, leaf in enumerate(leaves):
+        if not isinstance(leaf, _core.Tensor):
+            leaves[i], axes[i] = _with_axis(leaf, axes[i])
+    return leaves, axes
+
+
 def _length(leaf: Any, axis: int) -> int:
     """How many examples an argument has; an error tells what to do instead."""
     if not -leaf.ndim <= axis < leaf.ndim:
@@ -56,9 +72,9 @@ def _length(leaf: Any, axis: int) -> int:
 
 
 def _with_axis(leaf: Any, axis: int | None) -> tuple[Any, int | None]:
-    """An argument and the axis of its examples. An array that has one is made a tensor; numbers, text and the like are
-    the same for all."""
-    if axis is None or isinstance(leaf, _core.Tensor):
+    """An argument that is no tensor, and the axis of its examples. An array that has one is made a tensor; numbers,
+    text and the like are the same for all."""
+    if axis is None:
         return leaf, axis
     return (_core.asarray(leaf), axis) if getattr(leaf, "ndim", 0) else (leaf, None)
 
@@ -70,14 +86,18 @@ class _Shared:
     """
 
     def __init__(self, args: Any, leaves: list[Any], axes: list[int | None]) -> None:
-        from ._module import modules_in
+        found: dict[int, _core.Tensor] = {}
+        if None in axes:
+            found = {
+                id(leaf): leaf
+                for leaf, axis in zip(leaves, axes, strict=True)
+                if axis is None and isinstance(leaf, _core.Tensor)
+            }
+        buffers: dict[int, _core.Tensor] = {}
+        if not _core._is_plain_tree(args):
+            from ._module import modules_in
 
-        found = {
-            id(leaf): leaf
-            for leaf, axis in zip(leaves, axes, strict=True)
-            if axis is None and isinstance(leaf, _core.Tensor)
-        }
-        buffers = {id(b): b for module in modules_in(args, set()) for b in module.buffers().values()}
+            buffers = {id(b): b for module in modules_in(args, set()) for b in module.buffers().values()}
         self.buffers = set(buffers)
         found |= buffers
         self.tensors = [(tensor, tensor.__copy__()) for tensor in found.values()]
@@ -129,19 +149,18 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
 
     @functools.wraps(f)
     def mapped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        given = [*_argument_axes(in_axes, args), *[0] * len(tree.leaves(kwargs))]
-        pairs = [_with_axis(*pair) for pair in zip(tree.leaves([list(args), kwargs]), given, strict=True)]
-        leaves, axes = [leaf for leaf, _ in pairs], [axis for _, axis in pairs]
+        form = (args, kwargs)
+        leaves, axes = _leaves_and_axes(in_axes, args, kwargs)
         sizes = [_length(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
         if not sizes:
             raise fail(ValueError, "vmap(): no argument has an axis of examples")
-        shared = _Shared([args, kwargs], leaves, axes)
+        shared = _Shared(form, leaves, axes)
         batching = _core._Batching(sizes[0], randomness)
         try:
             entered = [
                 leaf if axis is None else batching.enter(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)
             ]
-            positional, named = tree.unflatten([list(args), kwargs], entered)
+            positional, named = tree.unflatten(form, entered)
             result = f(*positional, **named)
         except BaseException:
             batching.end()
@@ -150,6 +169,8 @@ def vmap(f: Callable[_P, _R], in_axes: Any = 0, out_axes: Any = 0, *, randomness
         batching.end()
         if changed := shared.restore(batching):
             raise shared.refusal(changed[0])
+        if type(out_axes) is int and isinstance(result, _core.Tensor):
+            return cast("_R", batching.leave(result, out_axes))
         results = tree.leaves(result)
         places = _spread(out_axes, result, "out_axes")
         left = [

@@ -17,12 +17,16 @@ __all__ = ["flatten", "leaves", "leaves_like", "map", "register", "unflatten"]
 
 _Children = Callable[[Any], Iterable[Any] | Mapping[str, Any]]
 _Rebuild = Callable[[Any, list[Any]], Any]
+# What the engine knows without asking here.
+_KNOWN = (_core.Tensor, tuple, list, dict, float, int, bool, complex, str, type(None))
 _registered: dict[type, tuple[_Children, _Rebuild]] = {}
 
 
 def register(kind: type, children: _Children, rebuild: _Rebuild) -> None:
     """Make objects of a class nodes of trees: ``children(object)`` lists its children, or gives a dict of them by
     name, and ``rebuild(object, children)`` makes one like it with other children."""
+    if any(issubclass(known, kind) for known in _KNOWN):
+        raise fail(ValueError, f"register(): what a {kind.__name__} is in a tree cannot be changed")
     _registered[kind] = (children, rebuild)
 
 
@@ -108,23 +112,9 @@ def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     return [child for _, child in named], lambda items: _like(tree, items)
 
 
-def _leaves(tree: Any, found: list[Any], inside: tuple[int, ...]) -> None:
-    node = _node(tree)
-    if node is None:
-        found.append(tree)
-        return
-    if id(tree) in inside:
-        raise fail(ValueError, f"a tree has a {type(tree).__name__} that contains itself")
-    inside = (*inside, id(tree))
-    for child in node[0]:
-        _leaves(child, found, inside)
-
-
 def leaves(tree: Any) -> list[Any]:
     """Everything in a tree that is no node, from left to right."""
-    found: list[Any] = []
-    _leaves(tree, found, ())
-    return found
+    return _core._tree_leaves(tree, _node)
 
 
 def _named_leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -146,7 +136,8 @@ def _named_leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 def leaves_like(tree: Any, other: Any, what: str = "leaves_like(): the other tree") -> list[Any]:
     """The leaves of ``other``, which has the form of ``tree``, in the order of ``tree``: entries of dicts are found by
     their keys. ``what`` is what an error calls it."""
-    return _leaves_like(tree, other, what, "")
+    found = _core._tree_leaves_like(tree, other)
+    return _leaves_like(tree, other, what, "") if found is None else found
 
 
 def _leaves_like(tree: Any, other: Any, what: str, hint: str) -> list[Any]:
@@ -182,23 +173,9 @@ def _leaves_like(tree: Any, other: Any, what: str, hint: str) -> list[Any]:
     return [leaf for one, two in pairs for leaf in _leaves_like(one, two, what, hint)]
 
 
-def _rebuild(tree: Any, values: Iterable[Any]) -> Any:
-    node = _node(tree)
-    if node is None:
-        for value in values:
-            return value
-        raise fail(ValueError, "unflatten(): there are fewer values than leaves")
-    children, rebuild = node
-    return rebuild([_rebuild(child, values) for child in children])
-
-
 def unflatten(tree: Any, values: Iterable[Any]) -> Any:
     """A tree like ``tree`` with these leaves."""
-    rest = iter(values)
-    made = _rebuild(tree, rest)
-    if next(rest, rest) is not rest:
-        raise fail(ValueError, "unflatten(): there are more values than leaves")
-    return made
+    return _core._tree_unflatten(tree, values if isinstance(values, list) else list(values), _node)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[Iterable[Any]], Any]]:

@@ -52,15 +52,36 @@ nb::list list_of(const std::vector<Tensor>& tensors) {
   return list;
 }
 
-nb::object follow(Differentiation& self, const nb::object& x) {
-  if (!is_tensor(x.ptr())) raise(PyExc_TypeError, "derivatives are by tensors, not by %s", Py_TYPE(x.ptr())->tp_name);
+/// What is followed for each leaf, None for those that are no floating tensors; and the leaves with other handles on
+/// these.
+nb::tuple follow(Differentiation& self, const nb::list& leaves) {
   const PythonSourceScope source;
-  const Tensor held = tensor_of(x.ptr());
-  const MayBlock may_block;
-  return nb::steal(wrap(self.follow(held)));
+  const std::size_t count = leaves.size();
+  // Copies, because other threads may rebind their handles while this one waits.
+  std::vector<Tensor> tensors(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const nb::handle leaf = leaves[i];
+    if (is_tensor(leaf.ptr()) && is_inexact(tensor_of(leaf.ptr()).dtype())) tensors[i] = tensor_of(leaf.ptr());
+  }
+  {
+    const MayBlock may_block;
+    for (Tensor& tensor : tensors) {
+      if (tensor.defined()) tensor = self.follow(tensor);
+    }
+  }
+  nb::list inputs = list_of(tensors);
+  nb::list given;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tensors[i].defined()) {
+      given.append(nb::steal(wrap(tensors[i])));
+    } else {
+      given.append(leaves[i]);
+    }
+  }
+  return nb::make_tuple(std::move(inputs), std::move(given));
 }
 
-/// Without cotangents they are ones.
+/// Without cotangents they are ones. None for what is none among the inputs.
 nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, const nb::object& cotangents,
                    const nb::sequence& inputs) {
   const PythonSourceScope source;
@@ -72,9 +93,21 @@ nb::list pull_back(const Differentiation& self, const nb::sequence& outputs, con
   } else {
     weights = tensors_in(nb::cast<nb::sequence>(cotangents), "cotangents");
   }
-  const std::vector<Tensor> followed = tensors_in(inputs, "inputs");
-  const MayBlock may_block;
-  return list_of(self.pull_back(results, weights, followed));
+  std::vector<Tensor> gradients = tensors_in(inputs, "inputs");
+  std::vector<Tensor> followed;
+  for (const Tensor& input : gradients) {
+    if (input.defined()) followed.push_back(input);
+  }
+  std::vector<Tensor> pulled;
+  {
+    const MayBlock may_block;
+    pulled = self.pull_back(results, weights, followed);
+  }
+  auto next = pulled.begin();
+  for (Tensor& gradient : gradients) {
+    if (gradient.defined()) gradient = std::move(*next++);
+  }
+  return list_of(gradients);
 }
 
 nb::list push_forward(const Differentiation& self, const nb::sequence& outputs, const nb::sequence& inputs,
@@ -197,7 +230,7 @@ void bind_autograd(nb::module_& module) {
       nb::class_<Differentiation>(module, "_Differentiation", nb::is_final(), nb::type_slots(differentiation_slots));
   make_only_by_call(differentiation.ptr());
   differentiation.def(nb::init<>())
-      .def("follow", &follow, nb::arg("x"))
+      .def("follow", &follow, nb::arg("leaves"))
       .def("end", &Differentiation::end)
       .def("pull_back", &pull_back, nb::arg("outputs"), nb::arg("cotangents").none(), nb::arg("inputs"))
       .def("push_forward", &push_forward, nb::arg("outputs"), nb::arg("inputs"), nb::arg("tangents"));

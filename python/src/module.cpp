@@ -19,6 +19,7 @@
 #include "steps.h"
 #include "tensor_type.h"
 #include "testing.h"
+#include "trees.h"
 
 #include <lento/eval.h>
 #include <lento/version.h>
@@ -144,6 +145,7 @@ void bind_engine(nb::module_& module) {
   make_only_by_call(scope.ptr());
   bind_autograd(module);
   bind_changes(module);
+  bind_trees(module);
   bind_dtype_info(module);
   bind_files(module);
   bind_steps(module);

@@ -24,8 +24,7 @@ _WHOSE = "; give the gradients of the model whose parameters the optimizer has, 
 _CHECKED = frozenset(_groups.SETTINGS)
 
 
-def _trainable(leaf: Any) -> bool:
-    return bool(_core._trainable([leaf]))
+_trainable = _core._is_differentiable
 
 
 def _named(parameters: Any) -> dict[str, Tensor]:
