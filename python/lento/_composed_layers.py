@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ._core import Tensor
 from ._fail import fail, names_its_errors
@@ -77,13 +77,13 @@ class Sequential(Module):
     def _steps(self) -> list[Callable[..., Any]]:
         return [step for name, step in vars(self).items() if name.isdecimal()]
 
-    # Most steps make a tensor of a tensor; others may take and give anything.
-    @overload
-    def __call__(self, x: Tensor) -> Tensor: ...
-    @overload
-    def __call__(self, x: Any) -> Any: ...
-    def __call__(self, x: Any) -> Any:
-        return Module.__call__(self, x)
+    if TYPE_CHECKING:
+        # Most steps make a tensor of a tensor; others may take and give anything.
+        @overload
+        def __call__(self, x: Tensor) -> Tensor: ...
+        @overload
+        def __call__(self, x: Any) -> Any: ...
+        def __call__(self, x: Any) -> Any: ...
 
     def forward(self, x: Any) -> Any:
         for step in self._steps():

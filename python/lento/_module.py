@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from . import _core, errors, tree
 from ._buffer import Buffer, Parameter, as_tensor
@@ -26,16 +25,6 @@ class HasForward(Protocol[_P, _R]):
     """For type checkers: what has a ``forward`` of these arguments, so that calling it takes and gives the same."""
 
     def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-
-
-class _Calls(threading.local):
-    """The modules that are being called by this thread."""
-
-    def __init__(self) -> None:
-        self.modules: list[Any] = []
-
-
-_calls = _Calls()
 
 
 class Module:
@@ -68,17 +57,9 @@ class Module:
     _origin: Origin | None = None  # what this has the gradients of
     forward: Callable[..., Any]
 
-    def __call__(self: HasForward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        own = self.__dict__
-        if "_begun" not in own:
-            _begin(self)
-        modules = _calls.modules
-        modules.append(self)
-        try:
-            hooks = own.get("_hooks")
-            return self.forward(*args, **kwargs) if hooks is None else hooks.call(self, args, kwargs)
-        finally:
-            modules.pop()
+    if TYPE_CHECKING:
+        # The engine has it: see the end of this file.
+        def __call__(self: HasForward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Buffer):
@@ -100,7 +81,7 @@ class Module:
                 f".{name}[...] = …, or assign lento.asarray(…)",
             )
         elif name not in self._buffers and not isinstance(value, Module) and "_begun" in self.__dict__:
-            if _is_called(self):
+            if _core._is_called(self):
                 self._keep(name, name in self._kept or not _has_tensors(vars(self).get(name)))
             else:
                 self._keep(name, _may_be_filled(value))
@@ -402,10 +383,6 @@ def _may_be_filled(value: Any) -> bool:
     return not _has_tensors(value) and next(modules_in(value, set()), None) is None
 
 
-def _is_called(module: Module) -> bool:
-    return any(called is module for called in _calls.modules)
-
-
 def _has_tensors(value: Any) -> bool:
     return next(_inner_tensors("", value, ()), None) is not None
 
@@ -468,15 +445,20 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any], are_grad
     if isinstance(value, Module):
         copy = object.__new__(type(value))
         made[id(value)] = copy
+        own = vars(copy)
         for name, item in children:
             # What forward fills is one for all copies.
-            shared = name in value._kept and next(modules_in(item, set()), None) is None
-            vars(copy)[name] = item if shared else _replaced(item, new, made, are_gradients)
+            if isinstance(item, _core.Tensor):
+                own[name] = item if name in value._kept else new.get(id(item), item)
+            elif type(item) in _ATOMS or (name in value._kept and next(modules_in(item, set()), None) is None):
+                own[name] = item
+            else:
+                own[name] = _replaced(item, new, made, are_gradients)
         # In the copy all buffers are marked: what is assigned to one there must reach the module that shares it.
         marked = {name for name, item in children if isinstance(item, _core.Tensor) and item.dtype.kind not in "fc"}
-        vars(copy)["_buffers"] = value._buffers | marked
+        own["_buffers"] = value._buffers | marked
         if are_gradients:
-            vars(copy)["_origin"] = Origin(value)
+            own["_origin"] = Origin(value)
         return copy
     made[id(value)] = _BEING_MADE
     items = [_replaced(item, new, made, are_gradients) for _, item in children]
@@ -488,13 +470,22 @@ def _replaced(value: Any, new: Mapping[int, Any], made: dict[int, Any], are_grad
     return made[id(value)]
 
 
+def _parameters(module: Module) -> list[_core.Tensor]:
+    found = _core._module_parameters(module)
+    return list(Module.parameters(module).values()) if found is None else found
+
+
 def _with_parameters(module: Module, values: list[Any]) -> Module:
     if "_begun" not in vars(module):
         _begin(module)
-    new = {id(old): value for old, value in zip(Module.parameters(module).values(), values, strict=True)}
+    new = {id(old): value for old, value in zip(_parameters(module), values, strict=True)}
     copy: Module = _replaced(module, new, {}, copying.gradients)
     return copy
 
 
 # Not by the method of the module, which may be an attribute of the user's own.
 tree.register(Module, Module.parameters, _with_parameters)
+tree._unnamed[Module] = _parameters
+# A call of a module notes the module, for what forward assigns, and calls forward, with hooks where there are some. It
+# does so in C, because half of what a small layer took was this.
+_core._complete_module_class(Module, _begin, _ATOMS)

@@ -20,6 +20,8 @@ _Rebuild = Callable[[Any, list[Any]], Any]
 # What the engine knows without asking here.
 _KNOWN = (_core.Tensor, tuple, list, dict, float, int, bool, complex, str, type(None))
 _registered: dict[type, tuple[_Children, _Rebuild]] = {}
+# What lists the same children where nobody asks for their names.
+_unnamed: dict[type, _Children] = {}
 
 
 def register(kind: type, children: _Children, rebuild: _Rebuild) -> None:
@@ -104,7 +106,7 @@ def _node(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     kind = _registered_kind(tree)
     if kind is not None:
         children, rebuild = _registered[kind]
-        found = children(tree)
+        found = _unnamed.get(kind, children)(tree)
         return list(found.values() if isinstance(found, Mapping) else found), lambda items: rebuild(tree, items)
     named = _named_children(tree)
     if named is None:

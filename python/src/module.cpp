@@ -12,6 +12,7 @@
 #include "functions.h"
 #include "gil.h"
 #include "init.h"
+#include "modules.h"
 #include "observe.h"
 #include "optim.h"
 #include "options.h"
@@ -145,6 +146,7 @@ void bind_engine(nb::module_& module) {
   make_only_by_call(scope.ptr());
   bind_autograd(module);
   bind_changes(module);
+  bind_modules(module);
   bind_trees(module);
   bind_dtype_info(module);
   bind_files(module);
