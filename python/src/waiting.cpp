@@ -4,6 +4,7 @@
 #include "gil.h"
 #include "tensor_type.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 
@@ -28,9 +29,17 @@ std::optional<Tensor> find_pending_elsewhere(std::span<PyObject* const> objects,
   return std::nullopt;
 }
 
+/// True for most operands: a tensor that is not pending in another thread, or what holds none.
+bool is_here(PyObject* object) {
+  if (object == nullptr || object == Py_None || PyFloat_CheckExact(object) || PyLong_CheckExact(object)) return true;
+  return is_tensor(object) && !is_pending_elsewhere(tensor_of(object));
+}
+
 }  // namespace
 
 void wait_before_recording(const char* op, const Source& source, PyObject* first, std::span<PyObject* const> others) {
+  // Where several threads record this is asked for every op.
+  if (!has_long_trace() && is_here(first) && std::ranges::all_of(others, is_here)) return;
   const SourceScope line(source);
   const CallScope call(op, source);
   if (has_long_trace()) {
