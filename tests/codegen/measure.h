@@ -58,7 +58,8 @@ struct Arguments {
   std::vector<T> b;
 };
 
-/// Random arguments that suit the function: bases close to 1 with large exponents, sums of terms of like size.
+/// Random arguments that suit the function: bases close to 1 with large exponents, sums of terms of like size, and what
+/// has an inverse.
 template <class T>
 Arguments<T> arguments_for(const MathFunction& function, std::size_t count, std::uint64_t seed) {
   Arguments<T> arguments{random_values<T>(count, seed), random_values<T>(count, seed + 1)};
@@ -74,6 +75,9 @@ Arguments<T> arguments_for(const MathFunction& function, std::size_t count, std:
       if (i % 8 == 5) b[i] = std::round(b[i]);
     }
     if (function.op == op::logaddexp && i % 3 != 0) b[i] = a[i] + b[i] / 4;
+    if (function.op == op::erfinv && i % 4 >= 2) {
+      a[i] = std::copysign(-std::expm1(-std::abs(a[i]) * (sizeof(T) == 4 ? 1 : 3)), a[i]);
+    }
     if (function.op == op::atan2 && i % 3 == 0) b[i] = a[i] * (1 + b[i] / 16);
   }
   return arguments;

@@ -18,6 +18,49 @@ Wide wide_logaddexp(Wide a, Wide b) {
   return high + log1pf128(expf128(low - high));
 }
 
+/// Halley's method on erf(y) = x; in the upper half erfc keeps what 1 - erf loses.
+template <class T, class Erf, class Erfc, class Exp>
+T inverse_erf(T x, double start, int steps, Erf erf, Erfc erfc, Exp exp) {
+  const T size = x < 0 ? -x : x;
+  const T half_root_pi = static_cast<T>(sqrtf128(atanf128(1)));
+  T y = start;
+  for (int step = 0; step < steps; ++step) {
+    const T error = size > T(0.5) ? (1 - size) - erfc(y) : erf(y) - size;
+    const T newton = error * half_root_pi * exp(y * y);
+    y -= newton / (1 + y * newton);
+  }
+  return x < 0 ? -y : y;
+}
+
+/// Of 0, of the poles and of what has no inverse.
+double special_erfinv(double x) {
+  if (std::fabs(x) == 1) return x * std::numeric_limits<double>::infinity();
+  return std::fabs(x) < 1 ? x : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// From a start that has 3 digits.
+double double_erfinv(double x, double) {
+  if (!(std::fabs(x) < 1) || x == 0) return special_erfinv(x);
+  const double size = std::fabs(x);
+  double start = size * 0.886226925452758;
+  if (size > 0.1) {
+    const double l = std::log((1 - size) * (1 + size));
+    const double t = 4.330746750799873 + l / 2;
+    start = std::sqrt(std::sqrt(t * t - l / 0.147) - t);
+  }
+  return inverse_erf<double>(
+      x, start, 2, [](double y) { return std::erf(y); }, [](double y) { return std::erfc(y); },
+      [](double y) { return std::exp(y); });
+}
+
+Wide wide_erfinv(Wide x, Wide) {
+  const double start = double_erfinv(static_cast<double>(x), 0);
+  if (start - start != 0 || start == 0) return start;
+  return inverse_erf<Wide>(
+      x, std::fabs(start), 1, [](Wide y) { return erff128(y); }, [](Wide y) { return erfcf128(y); },
+      [](Wide y) { return expf128(y); });
+}
+
 double double_sigmoid(double x, double) { return 1 / (1 + std::exp(-x)); }
 
 /// Rounded from more than double, for its terms may cancel.
@@ -59,6 +102,8 @@ const MathFunction kFunctions[] = {
      [](double a, double) { return math::sigmoid(a); }},
     LENTO_UNARY(erf, erf),
     LENTO_UNARY(erfc, erfc),
+    {op::erfinv, "erfinv", 1, double_erfinv, wide_erfinv, [](float a, float) { return math::erfinv(a); },
+     [](double a, double) { return math::erfinv(a); }},
     LENTO_BINARY(atan2, atan2),
     LENTO_BINARY(hypot, hypot),
     LENTO_BINARY(general_pow, pow),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/codegen/math/polynomials.h and two_over_pi.h. Needs mpmath; takes about a minute."""
+"""Writes src/codegen/math/polynomials.h and two_over_pi.h. Needs mpmath; takes some minutes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def scaled_erfc(t: mpf, pole: int) -> mpf:
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
+def inverse_erf_ratio(w: mpf) -> mpf:
+    """erfinv(x) / x, where w = -log(1 - x^2). Newton's method on log(erfc), which is concave."""
+    x = mp.sqrt(-mp.expm1(-w))
+    wanted = mp.log(mp.exp(-w) / (1 + x))  # of erfc
+    y = mp.sqrt(w) / 2
+    for _ in range(40):
+        rest = mp.erfc(y)
+        step = (mp.log(rest) - wanted) * rest * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+        y += step
+        if abs(step) < mpf(10) ** (5 - mp.dps) * y:
+            break
+    return y / x
+
+
 @dataclass
 class Polynomial:
     name: str
@@ -34,7 +48,8 @@ class Polynomial:
     weight: Function  # makes the error relative to the function that is computed with it
     interval: tuple[mpf, mpf]
     degrees: dict[str, int]  # "": for float64; Brief: in float64 for a float32 result; Float: in float32
-    first: list[mpf] = field(default_factory=list)  # coefficients that are given
+    first: list[mpf] = field(default_factory=list)  # coefficients that are given, and not rounded
+    digits: int = 45  # to compute with
 
 
 LN2_HALF = mpf("0.347")  # ln(2) / 2 and what rounding adds
@@ -42,6 +57,11 @@ QUARTER_PI = mpf("0.8")  # pi / 4 and what rounding adds
 ROOT = mp.sqrt(2)
 SMALL_ERF = mpf(1)
 ERFC_POLE = 3
+# Where erfinv goes from one polynomial to the other, and around what each of them is.
+ERFINV_BOUND = {"": mpf("6.75"), "Float": mpf(5)}
+ERFINV_CENTRE = mpf("1.25")
+ERFINV_FAR_ROOT = {"": mpf(4), "Float": mpf("3.125")}
+ERFINV_END = {"": mpf("36.74"), "Float": mpf("15.95")}  # -log(1 - x^2) of the last number below 1
 
 POLYNOMIALS = [
     Polynomial(
@@ -172,6 +192,32 @@ POLYNOMIALS = [
         {"Brief": 12},
     ),
 ]
+for suffix, degrees, digits in (("", (26, 28), 120), ("Float", (9, 9), 45)):
+    far = ERFINV_FAR_ROOT[suffix]
+    POLYNOMIALS += [
+        Polynomial(
+            "Erfinv",
+            "erfinv(x) / x, w = -log(1 - x^2),",
+            f"t = w - {mp.nstr(ERFINV_CENTRE)}",
+            lambda t: inverse_erf_ratio(t + ERFINV_CENTRE),
+            lambda t: 1 / inverse_erf_ratio(t + ERFINV_CENTRE),
+            (-ERFINV_CENTRE, ERFINV_BOUND[suffix] - ERFINV_CENTRE),
+            {suffix: degrees[0]},
+            first=[inverse_erf_ratio(ERFINV_CENTRE)],
+            digits=digits,
+        ),
+        Polynomial(
+            "ErfinvFar",
+            "erfinv(x) / x, w = -log(1 - x^2),",
+            f"t = sqrt(w) - {mp.nstr(far)}",
+            lambda t, far=far: inverse_erf_ratio((t + far) ** 2),
+            lambda t, far=far: 1 / inverse_erf_ratio((t + far) ** 2),
+            (mp.sqrt(ERFINV_BOUND[suffix]) - far, mp.sqrt(ERFINV_END[suffix]) - far),
+            {suffix: degrees[1]},
+            first=[inverse_erf_ratio(far**2)],
+            digits=digits,
+        ),
+    ]
 
 
 def text_of(value: mpf, single: bool) -> str:
@@ -187,21 +233,22 @@ def text_of(value: mpf, single: bool) -> str:
 def polynomial_text(polynomial: Polynomial, suffix: str, degree: int) -> str:
     single = suffix == "Float"
     rounding = to_float32 if single else to_float64
-    result: Fit = fit(
-        polynomial.target,
-        polynomial.weight,
-        polynomial.interval,
-        degree,
-        rounding,
-        held=polynomial.first,
-    )
+    with mp.workdps(polynomial.digits):
+        result: Fit = fit(
+            polynomial.target,
+            polynomial.weight,
+            polynomial.interval,
+            degree,
+            rounding,
+            held=polynomial.first,
+        )
     low, high = (mp.nstr(bound, 5) for bound in polynomial.interval)
     error = mp.nstr(mp.log(result.error, 2), 4)
     lines = [
         f"/// {polynomial.what} in {polynomial.argument} on [{low}, {high}]; relative error of the whole 2^{error}.",
         f"inline constexpr double k{polynomial.name}{suffix}[] = {{",
     ]
-    lines += [f"    {text_of(c, single)}," for c in result.coefficients]
+    lines += [f"    {text_of(rounding(c), single)}," for c in result.coefficients]
     print(f"{polynomial.name}{suffix}: degree {degree}, 2^{error}", flush=True)
     return "\n".join([*lines, "};\n"])
 
@@ -248,6 +295,11 @@ def constants_text() -> str:
         emit("InverseLn10", "1 / ln(10) as a sum.", pieces(1 / mp.log(10), 2, to_float64), False)
         third = mpf(2) / 3
         emit("TwoThirdsRest", "What kLog[0] leaves of 2 / 3.", [to_float64(third - to_float64(third))], False)
+        for suffix, rounding in (("", to_float64), ("Float", to_float32)):
+            ratios = [inverse_erf_ratio(w) for w in (ERFINV_CENTRE, ERFINV_FAR_ROOT[suffix] ** 2)]
+            rests = [rounding(ratio - rounding(ratio)) for ratio in ratios]
+            what = f"What kErfinv{suffix}[0] and kErfinvFar{suffix}[0] leave of what they stand for."
+            emit(f"ErfinvRest{suffix}", what, rests, suffix == "Float")
         emit("TwoOverPi", "2 / pi.", [to_float64(1 / half_pi)], False)
     return "\n".join(lines) + "\n"
 

@@ -1,9 +1,14 @@
-// The error function and its complement, on doubles.
+// The error function, its complement and its inverse, on doubles.
 #include "codegen/math/functions.h"
 #include "codegen/math/polynomials.h"
 
+#include <limits>
+
 namespace lento::codegen {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// erfc of a magnitude as 2^power (hi + lo): e^(-x^2) P(t) / (1 + 2x).
 ScaledPair erfc_of_magnitude(Real x, Accuracy accuracy) {
@@ -44,6 +49,27 @@ Real erfc(Real x, Accuracy accuracy) {
     value = select(magnitude < 0.5, small, value);
   }
   return select(x < 0.0, 2.0 - value, value);
+}
+
+Real erfinv(Real x) {
+  // x times a smooth function of w = -log(1 - x^2), and further out of its root.
+  const Real level = fma(-x, x, 1.0);
+  const Pair log = log_pair(level);
+  const Pair w{-log.hi, -log.lo};
+  const Real near = w.hi - 1.25;
+  // The slope of the polynomial is nearly 1/4 wherever what log.hi leaves counts.
+  const Real near_rest = fma(near, polynomial(near, std::span(kErfinv).subspan(1)), fma(w.lo, 0.25, kErfinvRest[0]));
+  const Real root = sqrt(w.hi);
+  const Real far = root - 4.0;
+  // 1 / (2 root), as exactly as is needed for what the root leaves.
+  const Real half_inverse = fma(far, -0.034, 0.135);
+  const Real root_lo = (fma(-root, root, w.hi) + w.lo) * half_inverse;
+  const Real far_rest = fma(far, polynomial(far, std::span(kErfinvFar).subspan(1)), root_lo + kErfinvRest[1]);
+  const Mask is_near = w.hi < 6.75;
+  const Real factor = select(is_near, kErfinv[0], x.constant(kErfinvFar[0]));
+  // -0 would lose its sign in the sum.
+  const Real result = copysign(fma(x, factor, x * select(is_near, near_rest, far_rest)), x);
+  return select(level > 0.0, result, x * select(level == 0.0, kInfinity, x.constant(kNan)));
 }
 
 }  // namespace lento::codegen

@@ -34,6 +34,26 @@ Exponential exponential(Real x, Remainder remainder = Remainder::any) {
   return {bits_of(shifted), n, fma(polynomial(r, kExpFloat) * r, r, r)};
 }
 
+/// 2^k (1 + f)
+struct Decomposed {
+  Real k;
+  Real f;
+};
+
+/// Of a positive, normal number.
+Decomposed decompose(Real x) {
+  const Bits offset = bits_of(x) - kRootHalfBits;
+  const Bits exponent = arithmetic_shift(offset, 23);
+  const Real f = real_of(bits_of(x) - (exponent << 23), x) - 1.0;
+  return {{x.builder, x.builder->CreateSIToFP(exponent.value, x.type())}, f};
+}
+
+Real log_of(Real k, Real f) {
+  const Real rest = f * f * fma(f, polynomial(f, kLog1pFloat), -0.5);
+  const Real fraction = f + fma(k, kLn2Float[1], rest);
+  return fma(k, kLn2Float[0], fraction);
+}
+
 /// 2^n where it is normal.
 Real power_of_exponential(const Exponential& e) { return real_of((e.shifted + 127) << 23, e.rest); }
 
@@ -56,15 +76,8 @@ Real exp_float(Real x, const TargetHooks& hooks) {
 Real log_float(Real x) {
   const Mask subnormal = x < 0x1p-126;
   const Real normal = select(subnormal, x * 0x1p23, x);
-  const Bits offset = bits_of(normal) - kRootHalfBits;
-  const Bits exponent = arithmetic_shift(offset, 23);
-  const Real f = real_of(bits_of(normal) - (exponent << 23), x) - 1.0;
-  const Real whole{x.builder, x.builder->CreateSIToFP(exponent.value, x.type())};
-  const Real k = select(subnormal, whole - 23.0, whole);
-
-  const Real rest = f * f * fma(f, polynomial(f, kLog1pFloat), -0.5);
-  const Real fraction = f + fma(k, kLn2Float[1], rest);
-  Real result = fma(k, kLn2Float[0], fraction);
+  const Decomposed d = decompose(normal);
+  Real result = log_of(select(subnormal, d.k - 23.0, d.k), d.f);
   result = select(x < kInfinity, result, x);
   return select(x < 0.0, kNan, select(x == 0.0, -kInfinity, result));
 }
@@ -95,6 +108,22 @@ Real erf_float(Real x) {
   const Real power = power_of_exponential(e);
   const Real large = 1.0 - fma(power, e.rest, power);
   return copysign(select(magnitude > 1.0, large, small), x);
+}
+
+Real erfinv_float(Real x) {
+  // As for doubles (erf.cpp).
+  const Real level = fma(-x, x, 1.0);
+  const Decomposed d = decompose(level);
+  const Real w = -log_of(d.k, d.f);
+  const Real near = w - 1.25;
+  const Real near_rest = fma(near, polynomial(near, std::span(kErfinvFloat).subspan(1)), kErfinvRestFloat[0]);
+  const Real far = sqrt(w) - 3.125;
+  const Real far_rest = fma(far, polynomial(far, std::span(kErfinvFarFloat).subspan(1)), kErfinvRestFloat[1]);
+  const Mask is_near = w < 5.0;
+  const Real factor = select(is_near, kErfinvFloat[0], x.constant(kErfinvFarFloat[0]));
+  // -0 would lose its sign in the sum.
+  const Real result = copysign(fma(x, factor, x * select(is_near, near_rest, far_rest)), x);
+  return select(level > 0.0, result, x * select(level == 0.0, kInfinity, x.constant(kNan)));
 }
 
 namespace {

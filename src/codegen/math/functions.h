@@ -37,6 +37,8 @@ Real asinh(Real x, Accuracy accuracy);
 Real acosh(Real x, Accuracy accuracy);
 Real atanh(Real x, Accuracy accuracy);
 Real logaddexp(Real a, Real b, Accuracy accuracy);
+/// log(x) as a sum, for a normal x up to 1; of other x it is anything.
+Pair log_pair(Real x);
 Real pow(Real base, Real exponent, Accuracy accuracy);
 
 // ---- angle.cpp
@@ -68,6 +70,7 @@ Real hypot(Real a, Real b, Accuracy accuracy);
 
 Real erf(Real x);
 Real erfc(Real x, Accuracy accuracy);
+Real erfinv(Real x);
 
 // ---- float.cpp
 
@@ -76,6 +79,7 @@ Real log_float(Real x);
 Real tanh_float(Real x);
 Real sigmoid_float(Real x, const TargetHooks& hooks);
 Real erf_float(Real x);
+Real erfinv_float(Real x);
 Real sin_float(Real x);
 Real cos_float(Real x);
 

@@ -132,6 +132,11 @@ Real log(Real x, Accuracy accuracy) {
   return with_special(x, sum_of(with_exponent(d.k, log_of_sum(d.f, accuracy), accuracy)));
 }
 
+Pair log_pair(Real x) {
+  const Decomposed d = decompose(x, Accuracy::brief);
+  return with_exponent(d.k, log_of_sum(d.f, Accuracy::full), Accuracy::full);
+}
+
 Real log2(Real x, Accuracy accuracy) {
   static constexpr double kWhole[] = {1, 0};
   return log_to_base(x, kInverseLn2, kWhole, accuracy);

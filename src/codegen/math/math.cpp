@@ -66,6 +66,8 @@ Function function_of(Op op) {
       return {.in_float = erf_float, .in_double = erf};
     case op::erfc:
       return {.on = erfc};
+    case op::erfinv:
+      return {.in_float = erfinv_float, .in_double = erfinv};
     case op::atan2:
       return {.binary = atan2};
     case op::hypot:
