@@ -61,9 +61,14 @@ class Emitter {
   llvm::Value* splat(llvm::Value* value);
   /// As store() of all lanes, past the caches; `pointer` is at the start of a line of the cache or of a vector in it.
   void stream(DType dtype, llvm::Value* value, llvm::Value* pointer);
-  /// Reads a square of `lanes` by `lanes` elements, neighbours in memory along its columns, which are `stride` bytes
-  /// apart, and writes it to `to` with neighbours along its rows.
-  void turn_tile(DType dtype, llvm::Value* from, llvm::Value* stride, llvm::Value* to);
+  /// Lines of neighbours, `stride` bytes apart; null means that all elements of a line exist.
+  struct Lines {
+    llvm::Value* first;
+    llvm::Value* stride;
+    llvm::Value* mask = nullptr;
+  };
+  /// Reads a square of `lanes` by `lanes` elements and writes its columns as lines.
+  void turn_tile(DType dtype, const Lines& from, const Lines& to);
   /// Memory of the function for `bytes`, for as long as it runs.
   llvm::Value* local(std::uint64_t bytes);
   /// The same for one value as it is in registers, where it will be if no address is computed from it.

@@ -200,14 +200,21 @@ void Emitter::stream(DType dtype, Value* value, Value* pointer) {
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), one));
 }
 
-void Emitter::turn_tile(DType dtype, Value* from, Value* stride, Value* to) {
+void Emitter::turn_tile(DType dtype, const Lines& from, const Lines& to) {
   // Elements are moved whole, whatever they hold.
   const std::size_t size = size_of(dtype);
+  const llvm::Align align(size_of(real_type(dtype)));
   Type* vector = in_lanes(b_.getIntNTy(static_cast<unsigned>(size) * 8));
   std::vector<Value*> lines;
+  Value* at = from.first;
   for (unsigned i = 0; i < lanes_; ++i) {
-    lines.push_back(b_.CreateAlignedLoad(vector, from, llvm::Align(size_of(real_type(dtype)))));
-    from = b_.CreatePtrAdd(from, stride);
+    if (from.mask == nullptr) {
+      lines.push_back(b_.CreateAlignedLoad(vector, at, align));
+    } else {
+      Value* nothing = llvm::Constant::getNullValue(vector);
+      lines.push_back(b_.CreateMaskedLoad(vector, at, align, from.mask, nothing));
+    }
+    at = b_.CreatePtrAdd(at, from.stride);
   }
   // Each round exchanges the off-diagonal halves of squares of twice the distance.
   for (unsigned distance = lanes_ / 2; distance > 0; distance /= 2) {
@@ -225,8 +232,14 @@ void Emitter::turn_tile(DType dtype, Value* from, Value* stride, Value* to) {
       lines[i + distance] = b_.CreateShuffleVector(a, b, high);
     }
   }
+  at = to.first;
   for (unsigned i = 0; i < lanes_; ++i) {
-    b_.CreateAlignedStore(lines[i], b_.CreateConstGEP1_64(b_.getInt8Ty(), to, i * lanes_ * size), llvm::Align(size));
+    if (to.mask == nullptr) {
+      b_.CreateAlignedStore(lines[i], at, align);
+    } else {
+      b_.CreateMaskedStore(lines[i], at, align, to.mask);
+    }
+    at = b_.CreatePtrAdd(at, to.stride);
   }
 }
 

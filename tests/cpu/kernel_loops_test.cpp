@@ -1,5 +1,6 @@
 // Generated code against the specification: random kernels on every instruction set and tier, whole and in parts.
 #include "backends/cpu/code/jit.h"
+#include "backends/cpu/code/short_rows.h"
 #include "cpu/check_kernel.h"
 #include "cpu/random_kernel.h"
 #include "ir/op_elementwise.gen.h"
@@ -48,6 +49,32 @@ void check_random_kernels(LoopForm form, std::uint64_t seed, std::size_t rounds,
 TEST(Codegen, RandomMapsAreAsSpecified) { check_random_kernels(LoopForm::map, 1, 6); }
 TEST(Codegen, RandomRowKernelsAreAsSpecified) { check_random_kernels(LoopForm::row, 2, 6); }
 TEST(Codegen, RandomColumnKernelsAreAsSpecified) { check_random_kernels(LoopForm::column, 3, 6); }
+
+TEST(Codegen, RandomKernelsOfShortRowsAreAsSpecified) {
+  constexpr std::int64_t kShortLengths[] = {0, 1, 2, 3, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33};
+  const DType dtypes[] = {DType::float32, DType::float64, DType::int32, DType::int64, DType::uint32};
+  std::size_t side_by_side = 0;
+  for (const DType dtype : dtypes) {
+    for (std::size_t round = 0; round < 8; ++round) {
+      Random random(14'000 + static_cast<std::uint64_t>(dtype) * 100 + round);
+      KernelChoice choice;
+      choice.form = LoopForm::row;
+      choice.dtypes = {dtype, dtype};
+      choice.steps = 1 + below(random, 8);
+      choice.length = kShortLengths[below(random, std::size(kShortLengths))];
+      choice.values = round % 2 == 0 ? Values::plain : Values::special;
+      choice.many_rows = true;
+      choice.creates = round % 4 == 0;
+      choice.with_functions = is_floating(dtype) && round % 4 == 1;
+      SCOPED_TRACE(std::string(name(dtype)) + ", round " + std::to_string(round));
+      const KernelCall call = random_kernel(random, choice);
+      side_by_side += cpu::has_short_rows(call.kernel) ? 1 : 0;
+      check_kernel(random, call, !choice.with_functions);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(side_by_side, 10U);
+}
 
 TEST(Codegen, RandomMapsOfTurnedOperandsAreAsSpecified) {
   for (const DType dtype : kAllDTypes) {

@@ -53,6 +53,7 @@ struct KernelChoice {
   Values values = Values::special;
   bool crossed = false;         // a map with operands whose neighbours in memory are in neighbouring rows
   bool creates = false;         // also elements made of positions
+  bool many_rows = false;       // more than there are lanes, and most operands neighbours along them
   bool with_functions = false;  // also ops whose results differ between backends: exp, sin, …
 };
 

@@ -134,7 +134,7 @@ class Builder {
  public:
   Builder(Random& random, const KernelChoice& choice) : random_(random), choice_(choice) {
     kernel_.form = choice.form;
-    const bool two = choice.form == LoopForm::column || choice.crossed;
+    const bool two = choice.form == LoopForm::column || choice.crossed || choice.many_rows;
     kernel_.dims = static_cast<std::uint8_t>(below(random, 3) + (two ? 2 : 1));
   }
 
@@ -143,6 +143,7 @@ class Builder {
       KernelOperandInfo operand;
       operand.dtype = choice_.dtypes[j];
       operand.inner = static_cast<InnerStride>(below(random_, 3));
+      if (choice_.many_rows && below(random_, 8) != 0) operand.inner = static_cast<InnerStride>(below(random_, 2));
       if (j == 0) operand.inner = choice_.crossed || below(random_, 4) == 0 ? InnerStride::any : InnerStride::one;
       if (kernel_.form == LoopForm::row) operand.moves = operand.inner != InnerStride::zero;
       if (kernel_.form == LoopForm::column) operand.moves = j == 0 || below(random_, 4) != 0;
@@ -392,6 +393,7 @@ KernelCall call_of(Random& random, Kernel kernel, const KernelChoice& choice) {
   for (std::size_t d = 0; d < dims; ++d) {
     call.sizes.push_back(1 + static_cast<std::int64_t>(below(random, choice.length > 1000 ? 2 : 5)));
   }
+  if (choice.many_rows) call.sizes[dims - 2] = 1 + static_cast<std::int64_t>(below(random, 70));
   call.sizes[dims - (choice.form == LoopForm::column ? 2 : 1)] = choice.length;
   if (choice.form == LoopForm::column) {
     call.sizes[dims - 1] = choice.length > 1000 ? 3 : 1 + static_cast<std::int64_t>(below(random, 40));

@@ -102,6 +102,7 @@ TEST(Softmax, OneKernelHasTheBitsOfItsParts) {
     for (const cpu::Tier tier : {cpu::Tier::zero, cpu::Tier::one}) {
       check({form, 5, 7}, tier);
       check({form, 37, 130}, tier);
+      check({form, 100, 10}, tier);
       check({form, 3, 9000}, tier);
       check({form, 9000, 3}, tier);
     }

@@ -5,6 +5,7 @@
 #include "backends/cpu/code/isa_hooks.h"
 #include "backends/cpu/code/kernel_loops.h"
 #include "backends/cpu/code/link_object.h"
+#include "backends/cpu/code/short_rows.h"
 #include "base/address_space.h"
 #include "base/fail.h"
 #include "codegen/emitter.h"
@@ -84,6 +85,7 @@ CodeStyle style_of(const Kernel& kernel, Tier tier, Isa isa) {
   style.tiles = careful && map && wants_tiles(kernel);
   style.stages = careful && map && !style.tiles;
   style.groups = careful && kernel.form == LoopForm::row;
+  style.short_rows = careful && has_short_rows(kernel);
   style.stream = careful && map && style.hooks.finish_streams != nullptr &&
                  std::all_of(kernel.operands.begin(), kernel.operands.end(), [](const KernelOperandInfo& operand) {
                    return !operand.output || operand.inner == InnerStride::one;

@@ -59,7 +59,8 @@ KernelBody::KernelBody(llvm::IRBuilderBase& builder, const Kernel& of, const Cod
       level(levels(of)),
       values(of.body.size(), nullptr),
       bases(of.operands.size(), nullptr),
-      copies(of.operands.size(), nullptr) {
+      copies(of.operands.size(), nullptr),
+      tiles(of.operands.size(), nullptr) {
   read_frame(from);
 }
 
@@ -184,6 +185,10 @@ void KernelBody::go_to_row(Value* row) {
 
 Value* KernelBody::address(std::size_t operand, const Point& point) {
   const FrameValues::Operand& of = frame.operands[operand];
+  if (tiles[operand] != nullptr) {
+    const std::uint64_t bytes = emitter.lanes() * size_of(kernel.operands[operand].dtype);
+    return b.CreatePtrAdd(tiles[operand], b.CreateMul(point.reduced, b.getInt64(bytes)));
+  }
   Value* base = bases[operand];
   if (point.reduced != nullptr && of.reduced_stride != nullptr) {
     base = b.CreatePtrAdd(base, b.CreateMul(point.reduced, of.reduced_stride));

@@ -104,6 +104,7 @@ struct KernelBody {
   FrameValues frame;
   std::vector<llvm::Value*> bases;   // of operands, in the current row
   std::vector<llvm::Value*> copies;  // of operands, null unless a copy is to be read: the current row of that
+  std::vector<llvm::Value*> tiles;  // of operands, null unless a copy of a vector's columns stands for it: short_rows.h
 
  private:
   void read_frame(llvm::Value* from);

@@ -5,6 +5,7 @@
 #include "backends/cpu/code/kernel_body.h"
 #include "backends/cpu/code/map_loops.h"
 #include "backends/cpu/code/reduce_loops.h"
+#include "backends/cpu/code/short_rows.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -16,13 +17,13 @@ namespace lento::cpu {
 
 namespace {
 
-/// Everything between the entry of the function and its return.
-void write(KernelBody body) {
+/// Everything between the entry of the function and its return; of a kernel that reduces, from a row on.
+void write(KernelBody body, llvm::Value* first_row) {
   body.emit_level(Level::call, {});
   if (body.kernel.form == LoopForm::map) {
     MapLoops(std::move(body)).write();
   } else {
-    ReduceLoops(std::move(body)).write();
+    ReduceLoops(std::move(body)).write(first_row);
   }
 }
 
@@ -46,11 +47,12 @@ void generate(llvm::Module& module, const Kernel& kernel, const CodeStyle& style
         llvm::Align(8));
     builder.CreateCondBr(builder.CreateICmpSLE(count, builder.getInt64(style.narrow_lanes)), narrow, wide);
     builder.SetInsertPoint(narrow);
-    write(KernelBody(builder, kernel, narrow_style, frame));
+    write(KernelBody(builder, kernel, narrow_style, frame), builder.getInt64(0));
     builder.CreateRetVoid();
     builder.SetInsertPoint(wide);
   }
-  write(KernelBody(builder, kernel, style, frame));
+  llvm::Value* first_row = style.short_rows ? write_short_rows(builder, kernel, style, frame) : builder.getInt64(0);
+  write(KernelBody(builder, kernel, style, frame), first_row);
   builder.CreateRetVoid();
 }
 

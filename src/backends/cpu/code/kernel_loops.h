@@ -57,6 +57,7 @@ struct CodeStyle {
   bool stream = false;        // also a loop that writes past the caches
   bool tiles = false;         // also a loop that turns tiles of operands that are walked across their rows
   bool stages = false;        // long bodies are cut into several loops
+  bool short_rows = false;    // also loops in which short rows lie side by side in the lanes: short_rows.h
   bool groups = false;        // all lanes of a row's reduction in one turn of its loop, and in registers
   codegen::TargetHooks hooks;
 };

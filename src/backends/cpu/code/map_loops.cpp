@@ -102,8 +102,9 @@ Value* MapLoops::write_tiles() {
     body_.loop(b_.getInt64(0), columns, side, [&](Value* column) {
       body_.go_to_row(row);
       for (const std::size_t j : turned) {
-        emitter_.turn_tile(kernel_.operands[j].dtype, body_.address(j, Point{.index = column}),
-                           body_.frame.operands[j].inner_stride, copies[j]);
+        const DType dtype = kernel_.operands[j].dtype;
+        emitter_.turn_tile(dtype, {body_.address(j, Point{.index = column}), body_.frame.operands[j].inner_stride},
+                           {copies[j], b_.getInt64(lanes * size_of(dtype))});
       }
       in_both_ways([&](bool stream) {
         each_row([&](Value* r) {

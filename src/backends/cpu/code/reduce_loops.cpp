@@ -46,8 +46,10 @@ ReduceLoops::ReduceLoops(KernelBody body)
       passes_(kernel_, body_.level),
       search_(body_) {}
 
-void ReduceLoops::write() {
-  body_.loop(b_.getInt64(0), body_.frame.rows, b_.getInt64(1), [&](Value* row) {
+void ReduceLoops::write_columns(Value* first) { write_passes(Point{.index = first}); }
+
+void ReduceLoops::write(Value* first_row) {
+  body_.loop(first_row, body_.frame.rows, b_.getInt64(1), [&](Value* row) {
     body_.go_to_row(row);
     if (by_rows()) return write_passes(Point{.index = b_.getInt64(0)});
     body_.loop(b_.getInt64(0), body_.frame.count, b_.getInt64(emitter_.lanes()), [&](Value* first) {
@@ -380,7 +382,7 @@ void ReduceLoops::fold_column_block(const Accumulator& a, Value* used) {
 void ReduceLoops::fetch_ahead(const Pass& pass, const Point& column, Value* k) {
   constexpr std::uint64_t kRowsAhead = 24;
   constexpr std::uint64_t kLine = 64;
-  if (body_.style.compact) return;
+  if (body_.style.compact || body_.style.short_rows) return;
   for (std::size_t at = 0; at < pass.needed.size(); ++at) {
     const Instruction& i = kernel_.body[at];
     if (pass.needed[at] == 0 || i.kind != Kind::load || inner_stride(kernel_, i.index) != InnerStride::one) continue;

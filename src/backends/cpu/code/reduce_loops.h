@@ -20,7 +20,10 @@ class ReduceLoops {
   explicit ReduceLoops(KernelBody body);
   ReduceLoops(const ReduceLoops&) = delete;
   ReduceLoops& operator=(const ReduceLoops&) = delete;
-  void write();
+  /// From `first_row` on.
+  void write(llvm::Value* first_row);
+  /// All passes over a vector of columns, all of which exist, in the row where the body stands.
+  void write_columns(llvm::Value* first);
 
  private:
   struct Pass {
