@@ -91,6 +91,7 @@ class Emitter {
     llvm::Value* start;
     llvm::Value* step;
     llvm::Value* between;
+    llvm::Value* advance = nullptr;  // of integers: from a vector to the one behind it, in every lane
   };
   /// `start` and `step` are values of iota_dtype(dtype), equal in all lanes.
   Spacing iota_spacing(DType dtype, llvm::Value* start, llvm::Value* step, llvm::Value* stride);

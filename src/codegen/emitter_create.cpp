@@ -121,6 +121,7 @@ Emitter::Spacing Emitter::iota_spacing(DType dtype, Value* start, Value* step, V
   Spacing spacing{b_.CreateTrunc(lane(start, 0), integer), b_.CreateTrunc(lane(step, 0), integer), nullptr};
   Value* apart = b_.CreateMul(spacing.step, b_.CreateTrunc(stride, integer));
   spacing.between = b_.CreateMul(lane_numbers(integer), splat(apart));
+  spacing.advance = splat(b_.CreateMul(apart, llvm::ConstantInt::get(integer, lanes_)));
   return spacing;
 }
 

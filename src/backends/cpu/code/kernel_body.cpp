@@ -58,6 +58,7 @@ KernelBody::KernelBody(llvm::IRBuilderBase& builder, const Kernel& of, const Cod
       emitter(builder, with.lanes, with.hooks),
       level(levels(of)),
       values(of.body.size(), nullptr),
+      counted(of.body.size(), nullptr),
       bases(of.operands.size(), nullptr),
       copies(of.operands.size(), nullptr),
       tiles(of.operands.size(), nullptr) {
@@ -262,6 +263,11 @@ Value* KernelBody::create(std::size_t at, const Point& point) {
   return nullptr;
 }
 
+Value* KernelBody::advance_of(std::size_t at) const {
+  const auto spacing = spacings_.find(at);
+  return spacing == spacings_.end() ? nullptr : spacing->second.advance;
+}
+
 void KernelBody::emit(std::size_t at, const Point& point) {
   const Instruction& i = kernel.body[at];
   switch (i.kind) {
@@ -272,7 +278,7 @@ void KernelBody::emit(std::size_t at, const Point& point) {
       values[at] = emitter.load_one(i.dtype, b.CreateConstGEP1_64(b.getInt8Ty(), frame.numbers, 16ULL * i.index));
       break;
     case Kind::create:
-      values[at] = create(at, point);
+      values[at] = counted[at] != nullptr ? counted[at] : create(at, point);
       break;
     case Kind::compute: {
       Value* args[3] = {};

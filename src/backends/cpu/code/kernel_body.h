@@ -90,6 +90,8 @@ struct KernelBody {
   void store(std::size_t operand, llvm::Value* value, const Point& point);
   /// The element that an instruction makes of positions.
   llvm::Value* create(std::size_t at, const Point& point);
+  /// What an iota of integers has in each lane of the next vector more than in this one; null for all else.
+  llvm::Value* advance_of(std::size_t at) const;
   /// The code of one instruction; its value becomes values[at]. Nothing for a reduction, whose loops do that.
   void emit(std::size_t at, const Point& point);
   /// The code of all instructions of a level.
@@ -99,8 +101,9 @@ struct KernelBody {
   const CodeStyle style;
   llvm::IRBuilderBase& b;
   codegen::Emitter emitter;
-  const std::vector<Level> level;    // of the instructions
-  std::vector<llvm::Value*> values;  // of the instructions, as last emitted
+  const std::vector<Level> level;     // of the instructions
+  std::vector<llvm::Value*> values;   // of the instructions, as last emitted
+  std::vector<llvm::Value*> counted;  // of instructions, null unless a loop carries the value of an iota along
   FrameValues frame;
   std::vector<llvm::Value*> bases;   // of operands, in the current row
   std::vector<llvm::Value*> copies;  // of operands, null unless a copy is to be read: the current row of that

@@ -63,8 +63,33 @@ void MapLoops::write_row() {
 
 void MapLoops::write_whole_vectors(Value* end, bool stream) {
   if (stages_.size() > 1) return write_stages(end, stream);
-  body_.loop(b_.getInt64(0), end, b_.getInt64(emitter_.lanes()),
-             [&](Value* i) { body_.emit_level(Level::element, Point{.index = i, .stream = stream}); });
+  counting_loop(end, [&](Value* i) { body_.emit_level(Level::element, Point{.index = i, .stream = stream}); });
+}
+
+void MapLoops::counting_loop(Value* end, const std::function<void(Value*)>& body) {
+  Value* zero = b_.getInt64(0);
+  std::vector<std::size_t> carried;
+  std::vector<Value*> first;
+  for (std::size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (body_.level[at] != Level::element || body_.advance_of(at) == nullptr) continue;
+    carried.push_back(at);
+    first.push_back(body_.create(at, Point{.index = zero}));
+  }
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  body_.loop(zero, end, b_.getInt64(emitter_.lanes()), [&](Value* i) {
+    std::vector<llvm::PHINode*> now;
+    for (std::size_t j = 0; j < carried.size(); ++j) {
+      now.push_back(b_.CreatePHI(first[j]->getType(), 2));
+      now[j]->addIncoming(first[j], before);
+      body_.counted[carried[j]] = now[j];
+    }
+    body(i);
+    for (std::size_t j = 0; j < carried.size(); ++j) {
+      Value* next = b_.CreateAdd(now[j], body_.advance_of(carried[j]));
+      now[j]->addIncoming(next, b_.GetInsertBlock());
+      body_.counted[carried[j]] = nullptr;
+    }
+  });
 }
 
 // ---- Tiles.

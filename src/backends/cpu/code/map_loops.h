@@ -23,6 +23,8 @@ class MapLoops {
   /// Whole vectors of a row, up to `end`.
   void write_whole_vectors(llvm::Value* end, bool stream);
   void write_stages(llvm::Value* end, bool stream);
+  /// As KernelBody::loop() over vectors; integers that count positions go along, one addition a vector.
+  void counting_loop(llvm::Value* end, const std::function<void(llvm::Value*)>& body);
   /// Rows that tiles were made of; the rest is left for write_row().
   llvm::Value* write_tiles();
   /// Writes a body for stores past the caches and one for others, if the code is to have both.
