@@ -7,8 +7,9 @@
 
 namespace lento {
 
-/// The calling thread included. At first OMP_NUM_THREADS when that is a number, else what the process may use: its
-/// affinity mask, limited by the processor quota of its control group. Results do not depend on it.
+/// The calling thread included. At first what they are when the library is loaded: OMP_NUM_THREADS if that is a number,
+/// else what the process may use, which is its affinity mask, limited by the processor quota of its control group.
+/// Results do not depend on it.
 LENTO_API int get_num_threads();
 
 /// From the next computation on; throws ValueError for less than 1.

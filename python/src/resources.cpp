@@ -89,8 +89,8 @@ nb::dict versions() {
 void bind_threads(nb::module_& module) {
   module.def("version_rows", &versions, "For show_versions.");
   module.def("get_num_threads", &get_num_threads,
-             "How many threads work on one computation of the CPU device, the calling one included. At first "
-             "OMP_NUM_THREADS when\nthat is a number, else what the process may use.");
+             "How many threads work on one computation of the CPU device, the calling one included. At first, "
+             "from when Lento\nis imported, OMP_NUM_THREADS when that is a number, else what the process may use.");
   module.def("set_num_threads", &limit_threads, nb::arg("count").none(),
              "Changes how many threads work on one computation of the CPU device. Results do not depend on it.\n\n"
              "    >>> before = lento.get_num_threads()\n"

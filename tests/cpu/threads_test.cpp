@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -204,6 +205,17 @@ TEST(ParallelFor, E5_WorksInAForkedChild) {
 TEST(ThreadCount, LessThanOneIsRefused) {
   EXPECT_THROW(set_num_threads(0), ValueError);
   EXPECT_THROW(set_num_threads(-3), ValueError);
+}
+
+// A fork while files are read for it would leave the child with locks that nobody gives back.
+TEST(ThreadCountDeathTest, E5_IsKnownBeforeAProgramCanFork) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, in which nobody has asked yet
+  EXPECT_EXIT(
+      {
+        ::setenv("OMP_NUM_THREADS", "12345", 1);
+        std::_Exit(get_num_threads() == 12345 ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ThreadCount, OmpNumThreadsIsReadAsANumberOrNotAtAll) {

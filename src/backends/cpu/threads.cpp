@@ -330,10 +330,13 @@ void stop_team_at_exit() {
   if (!arranged.exchange(true)) std::atexit([] { current_team().stop(); });
 }
 
-std::atomic<int>& thread_count() {
-  static std::atomic<int> count{usable_processors()};
-  return count;
-}
+/// Files are read for it, which takes locks of the C library: a child that is forked just then would wait for them for
+/// ever.
+struct ThreadCount {
+  std::atomic<int> threads{usable_processors()};
+};
+
+std::atomic<int>& thread_count() { return ProcessLifetime<ThreadCount>::get().threads; }
 
 }  // namespace
 
