@@ -1,6 +1,7 @@
 #include "backends/cpu/long_reduction.h"
 
 #include "backends/cpu/arena.h"
+#include "backends/cpu/code/block_tree.h"
 #include "backends/cpu/code/kernel_loops.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "backends/reference/arithmetic.h"

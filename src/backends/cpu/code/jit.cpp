@@ -3,6 +3,7 @@
 
 #include "backends/cpu/code/code_memory.h"
 #include "backends/cpu/code/isa_hooks.h"
+#include "backends/cpu/code/kernel_calls.h"
 #include "backends/cpu/code/kernel_loops.h"
 #include "backends/cpu/code/link_object.h"
 #include "backends/cpu/code/short_rows.h"
@@ -28,9 +29,7 @@
 #include <llvm/Transforms/Utils.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <limits>
 #include <new>
 
 namespace lento::cpu {
@@ -182,42 +181,12 @@ Isa host_isa() {
 }
 
 struct KernelCode::Loaded {
-  LoopForm form = LoopForm::map;
-  std::size_t dims = 0;
-  std::vector<std::int64_t> element_bytes;  // one per operand
-  std::vector<std::size_t> outputs;         // operands
+  Loaded(const Kernel& kernel, LinkedCode code)
+      : memory(std::move(code.memory)),
+        calls(kernel, reinterpret_cast<KernelFunction>(reinterpret_cast<std::uintptr_t>(code.entry))) {}
+
   std::unique_ptr<CodeMemory> memory;
-  void (*entry)(const CallFrame*) = nullptr;
-
-  /// In bytes.
-  std::int64_t stride(const KernelArguments& arguments, std::size_t operand, std::size_t dimension) const {
-    return arguments.strides[operand * dims + dimension] * element_bytes[operand];
-  }
-
-  /// Moves addresses to the point of the outer dimensions whose number is `row`.
-  void move_to(std::byte** addresses, const KernelArguments& arguments, std::int64_t row,
-               std::int64_t* position) const {
-    for (std::size_t d = dims - (form == LoopForm::column ? 2 : 1); d-- > 0;) {
-      position[d] = row % arguments.sizes[d];
-      row /= arguments.sizes[d];
-      for (std::size_t j = 0; j < element_bytes.size(); ++j) move(addresses[j], position[d] * stride(arguments, j, d));
-    }
-  }
-
-  /// The address of a counted operand is a number, and may be 0.
-  static void move(std::byte*& address, std::int64_t bytes) {
-    address = std::bit_cast<std::byte*>(std::bit_cast<std::int64_t>(address) + bytes);
-  }
-
-  /// Whether all rows of all outputs begin at lines of the cache.
-  bool can_stream(std::byte* const* addresses, const KernelArguments& arguments) const {
-    constexpr std::uintptr_t kLine = 64;
-    return std::all_of(outputs.begin(), outputs.end(), [&](std::size_t j) {
-      std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(addresses[j]);
-      for (std::size_t d = 0; d + 1 < dims; ++d) bits |= static_cast<std::uintptr_t>(stride(arguments, j, d));
-      return bits % kLine == 0;
-    });
-  }
+  KernelCalls calls;
 };
 
 KernelCode::KernelCode(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
@@ -225,90 +194,12 @@ KernelCode::~KernelCode() = default;
 
 std::size_t KernelCode::code_bytes() const { return loaded_->memory->bytes(); }
 
-/// Strides and addresses for one call; a body of kMaxKernelBody instructions can use no more operands than that.
-struct KernelCode::Frame {
-  CallFrame frame{};
-  std::byte* addresses[kMaxKernelBody];
-  std::int64_t strides[3][kMaxKernelBody];
-};
-
-/// What all calls with these arguments have in common, standing at the first point of the outer dimensions.
-void KernelCode::prepare(Frame& to, const KernelArguments& arguments, std::int64_t inner_begin) const {
-  const Loaded& code = *loaded_;
-  const std::size_t inside = code.form == LoopForm::column ? 2 : 1;
-  const std::size_t outer = code.dims - inside;
-  CallFrame& frame = to.frame;
-  frame.numbers = static_cast<const std::byte*>(arguments.numbers);
-  frame.picked = arguments.picked;
-  frame.addresses = to.addresses;
-  frame.row_strides = to.strides[0];
-  frame.inner_strides = to.strides[1];
-  frame.reduced_strides = to.strides[2];
-  frame.rows = 1;
-  frame.count = arguments.sizes[code.dims - 1];
-  frame.reduced_end = arguments.sizes[code.dims - inside];
-  frame.end_pass = std::numeric_limits<std::int64_t>::max();
-  frame.store_rows = 1;
-  for (std::size_t j = 0; j < code.element_bytes.size(); ++j) {
-    to.strides[0][j] = outer > 0 ? code.stride(arguments, j, outer - 1) : 0;
-    to.strides[1][j] = code.stride(arguments, j, code.dims - 1);
-    to.strides[2][j] = inside == 2 ? code.stride(arguments, j, code.dims - 2) : 0;
-    to.addresses[j] = static_cast<std::byte*>(arguments.addresses[j]);
-    Loaded::move(to.addresses[j], inner_begin * to.strides[1][j]);
-  }
-}
-
 void KernelCode::run(const KernelArguments& arguments, const KernelRange& range, bool stream) const {
-  const Loaded& code = *loaded_;
-  const std::size_t operands = code.element_bytes.size();
-  const std::size_t outer = code.dims - (code.form == LoopForm::column ? 2 : 1);
-  std::int64_t left = range.end - range.begin;
-  const bool by_rows = code.form == LoopForm::row;
-  if (left <= 0 || (!by_rows && range.inner_end <= range.inner_begin)) return;
-  Frame whole;
-  prepare(whole, arguments, by_rows ? 0 : range.inner_begin);
-  CallFrame& frame = whole.frame;
-  if (!by_rows) frame.count = range.inner_end - range.inner_begin;
-  std::int64_t position[kMaxKernelDims] = {};
-  code.move_to(whole.addresses, arguments, range.begin, position);
-  frame.stream = stream && code.can_stream(whole.addresses, arguments) ? 1 : 0;
-  if (outer == 0) {
-    code.entry(&frame);
-    return;
-  }
-  const std::size_t last = outer - 1;
-  while (true) {
-    frame.rows = std::min(left, arguments.sizes[last] - position[last]);
-    code.entry(&frame);
-    left -= frame.rows;
-    if (left == 0) return;
-    // On to the next row of rows: back to the start of the last dimension, and one further in those before it.
-    for (std::size_t j = 0; j < operands; ++j) Loaded::move(whole.addresses[j], -position[last] * whole.strides[0][j]);
-    position[last] = 0;
-    for (std::size_t d = last; d-- > 0;) {
-      const bool carry = ++position[d] == arguments.sizes[d];
-      const std::int64_t moved = carry ? 1 - arguments.sizes[d] : 1;
-      for (std::size_t j = 0; j < operands; ++j) Loaded::move(whole.addresses[j], moved * code.stride(arguments, j, d));
-      if (!carry) break;
-      position[d] = 0;
-    }
-  }
+  loaded_->calls.run(arguments, range, stream);
 }
 
 void KernelCode::run_part(const KernelArguments& arguments, const KernelPart& part) const {
-  Frame whole;
-  prepare(whole, arguments, 0);
-  std::int64_t position[kMaxKernelDims] = {};
-  loaded_->move_to(whole.addresses, arguments, part.row, position);
-  CallFrame& frame = whole.frame;
-  frame.reduced_begin = part.begin;
-  frame.reduced_end = part.end;
-  frame.first_pass = part.first_pass;
-  frame.end_pass = part.end_pass;
-  frame.store_rows = part.store_rows ? 1 : 0;
-  frame.results = part.results;
-  frame.result_stride = part.result_stride;
-  loaded_->entry(&frame);
+  loaded_->calls.run_part(arguments, part);
 }
 
 std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) {
@@ -323,16 +214,7 @@ std::vector<std::byte> compile_object(const Kernel& kernel, Tier tier, Isa isa) 
 
 std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<const std::byte> object) {
   target_of(host_isa());
-  auto loaded = std::make_unique<KernelCode::Loaded>();
-  loaded->form = kernel.form;
-  loaded->dims = kernel.dims;
-  for (const KernelOperandInfo& operand : kernel.operands) {
-    if (operand.output) loaded->outputs.push_back(loaded->element_bytes.size());
-    loaded->element_bytes.push_back(static_cast<std::int64_t>(size_of(operand.dtype)));
-  }
-  LinkedCode linked = link_object(object);
-  loaded->memory = std::move(linked.memory);
-  loaded->entry = reinterpret_cast<void (*)(const CallFrame*)>(reinterpret_cast<std::uintptr_t>(linked.entry));
+  auto loaded = std::make_unique<KernelCode::Loaded>(kernel, link_object(object));
   return std::shared_ptr<const KernelCode>(new KernelCode(std::move(loaded)));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/code_cache.h"
+#include "backends/cpu/code/kernel_calls.h"
 #include "compiler/kernel.h"
 
 #include <cstddef>
@@ -32,21 +33,6 @@ bool supports(Op op, DType dtype);
 /// Whether every instruction is supported.
 bool can_generate(const Kernel& kernel);
 
-/// Some passes of a kernel that reduces, over a part of the reduced dimension, at one point of the outer dimensions and
-/// along all of a column kernel's last one. The parts of a pass make partial results, which whoever runs them combines
-/// before the next pass (long_reduction.h).
-struct KernelPart {
-  std::int64_t row = 0;    // the point of the outer dimensions, flattened
-  std::int64_t begin = 0;  // along the reduced dimension: a multiple of kReductionBlock
-  std::int64_t end = 0;
-  std::int64_t first_pass = 0;
-  std::int64_t end_pass = 0;
-  bool store_rows = false;
-  std::byte* results = nullptr;  // slots as result_slots() tells, `result_stride` bytes apart: of passes before they
-                                 // are read, of these passes written
-  std::int64_t result_stride = 0;
-};
-
 class KernelCode final : public LoadedCode {
  public:
   ~KernelCode() override;
@@ -63,8 +49,6 @@ class KernelCode final : public LoadedCode {
  private:
   friend std::shared_ptr<const KernelCode> load_object(const Kernel& kernel, std::span<const std::byte> object);
   struct Loaded;
-  struct Frame;
-  void prepare(Frame& to, const KernelArguments& arguments, std::int64_t inner_begin) const;
   explicit KernelCode(std::unique_ptr<Loaded> loaded);
   std::unique_ptr<Loaded> loaded_;
 };

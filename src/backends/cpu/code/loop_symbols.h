@@ -6,7 +6,6 @@
 
 #include "ir/op_number.h"
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,9 +20,6 @@ std::string push_block_symbol(Op reduction, DType accumulator);
 /// void(BlockTree* tree, void* values, int64 width): the combination of all blocks, in the order of
 /// reduction_order.h; the tree is empty afterwards.
 std::string finish_blocks_symbol(Op reduction, DType accumulator);
-
-/// Bytes of a BlockTree whose blocks have `row_bytes` of values; it starts as zeros in its first 8 bytes.
-std::size_t block_tree_bytes(std::size_t row_bytes);
 
 /// The address behind a name of the above kinds; null when there is none.
 void* find_symbol(std::string_view name);

@@ -1,5 +1,6 @@
 #include "backends/cpu/code/reduce_loops.h"
 
+#include "backends/cpu/code/block_tree.h"
 #include "backends/cpu/code/loop_symbols.h"
 #include "ir/op_reduction.gen.h"
 #include "ir/reduction_order.h"
