@@ -39,6 +39,10 @@ void turn_frame(const Kernel& kernel, KernelBody& body) {
   FrameValues& frame = body.frame;
   frame.count = body.whole_vectors(frame.rows);
   frame.rows = body.b.getInt64(1);
+  // The bound lets LLVM see that there is one block, and less than a turn of its lanes.
+  frame.reduced_begin = body.b.getInt64(0);
+  frame.reduced_end =
+      body.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, frame.reduced_end, body.b.getInt64(kMostElements));
   // A call that does a part of the passes has one row, and never comes here.
   frame.has_blocks = body.b.getFalse();
   frame.first_pass = body.b.getInt64(0);
