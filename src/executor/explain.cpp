@@ -6,6 +6,7 @@
 #include "base/fork.h"
 #include "base/format.h"
 #include "executor/fallbacks.h"
+#include "executor/frozen_call.h"
 #include "executor/syncs.h"
 #include "ir/op.h"
 #include "ir/print.h"
@@ -303,6 +304,7 @@ std::string explain() {
   for (const Finding& finding : findings) text += describe(finding);
   if (left_out != 0) text += fmt::format("{} later compiles are not listed.\n", left_out);
   text += describe_fallbacks();
+  text += describe_frozen();
   text += describe_syncs();
   return text.empty() ? "Nothing was compiled and nothing waited since the last call.\n" : text;
 }
