@@ -79,6 +79,12 @@ from ._autograd import (
 from ._checkpoint import (
     checkpoint as checkpoint,
 )
+from ._compile import (
+    compile as compile,
+)
+from ._recording import (
+    host_number as host_number,
+)
 from ._jacobian import (
     hessian as hessian,
     jacobian as jacobian,

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from . import _numpy_names
 
-_COMPILED = "it is not needed: every step is compiled, and found again"
+_COMPILED = "it is not needed: every step is compiled, and found again; lento.compile(f) also saves recording it"
 _NO_GRAD = "it is not needed: only what lento.grad calls is differentiated"
 _ONE_DEVICE = "it is not needed: lento.devices() has the one device that computes"
 _KEY = "use lento.Generator(seed), given as generator="
@@ -146,7 +146,6 @@ _HINTS = {
         "custom_jvp": "use lento.custom_gradient(f, backward)",
         "remat": "use lento.checkpoint",
         # compiling and running
-        "compile": _COMPILED,
         "jit": _COMPILED,
         "pmap": "use lento.vmap; one device computes, with all cores",
         "pjit": _COMPILED,

@@ -4,6 +4,7 @@
 #include "autograd.h"
 #include "changes.h"
 #include "classes.h"
+#include "compiled.h"
 #include "convert.h"
 #include "creation.h"
 #include "dlpack.h"
@@ -16,6 +17,7 @@
 #include "observe.h"
 #include "optim.h"
 #include "options.h"
+#include "recorded_call.h"
 #include "source.h"
 #include "steps.h"
 #include "tensor_type.h"
@@ -155,6 +157,7 @@ void bind_engine(nb::module_& module) {
   bind_options(module);
   bind_graphs(module);
   bind_cache(module);
+  bind_recorded_calls(module);
   bind_metrics(module);
   bind_resources(module);
   bind_testing(module);
@@ -198,6 +201,7 @@ NB_MODULE(_core, module) {
     install_source_resolver();
     add_tensor_type(module.ptr());
     add_classes(module.ptr());
+    add_compiled_type(module.ptr());
     bind_engine(module);
     add_functions(module.ptr(), kExports);
     add_dlpack(module.ptr());

@@ -9,6 +9,8 @@
 
 #include <lento/optim.h>
 
+#include "executor/host_numbers.h"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
@@ -111,8 +113,17 @@ auto step_by(void (*update)(Tensor&, const Tensor&, Kept, std::int64_t, Settings
       }
       rows.push_back(row);
     }
+    // In a call that is recorded to be frozen, rates and the number of the step are asked for anew (clause F3), in the
+    // order of `Optimizer._host_numbers`.
+    std::vector<HostNumbers::Index> rates(rows.size(), HostNumber::kPlain);
+    HostNumbers::Index number = HostNumber::kPlain;
+    if (HostNumbers* const host = current_host_numbers()) {
+      for (std::size_t i = 0; i < rows.size(); ++i) rates[i] = host->give(std::get<0>(rows[i]));
+      number = host->give(step);
+    }
     Step(caller, names, parameters, gradients, kept)
         .run([&](std::size_t i, Tensor& parameter, const Tensor& gradient, Kept of_parameter) {
+          const HostStep of_step(rates.at(groups.at(i)), number);
           std::apply([&](const auto&... setting) { update(parameter, gradient, of_parameter, step, setting...); },
                      rows.at(groups.at(i)));
         });

@@ -9,6 +9,7 @@
 #include <lento/eval.h>
 
 #include "base/interrupt.h"
+#include "executor/call_recorder.h"
 #include "executor/closures.h"
 
 #include <utility>
@@ -44,6 +45,7 @@ void step_device(const nb::object& device, const nb::object& waits, const nb::ob
   const bool wait = bool_argument(waits.ptr(), "step", "wait");
   const bool all_threads = bool_argument(takes_all.ptr(), "step", "all_threads");
   const PythonSourceScope source;
+  refuse_recorded_call("lento.step() is called inside; call it outside, a frozen call starts by itself");
   const WithoutGil without_gil;
   step(target, {.wait = wait, .all_threads = all_threads});
 }
@@ -83,6 +85,10 @@ void call_on_worker(PyObject* function, PyObject* arguments) {
 void add_closure(const nb::callable& function, const nb::tuple& arguments, const nb::list& tensors, bool run_async,
                  const nb::object& device) {
   const Device target = device_or_default(device.ptr(), "add_step_closure");
+  {
+    const PythonSourceScope source;
+    refuse_recorded_call("a step closure is added inside; add it outside");
+  }
   std::vector<Tensor> roots;
   for (const nb::handle tensor : tensors) {
     if (!is_tensor(tensor.ptr())) raise(PyExc_TypeError, "add_step_closure(): the roots must be tensors");

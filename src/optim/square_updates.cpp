@@ -46,7 +46,7 @@ void rmsprop_update(Tensor& parameter, const Tensor& gradient, Tensor& square_av
                   set(*velocity, add(multiply(*velocity, by.momentum), direction));
                   direction = *velocity;
                 }
-                set(p, subtract(p, multiply(by.lr, direction)));
+                set(p, subtract(p, multiply(Scalar(HostStep::rate(by.lr)), direction)));
               });
 }
 
@@ -59,19 +59,19 @@ void adadelta_update(Tensor& parameter, const Tensor& gradient, Tensor& square_a
     move_mean_square(mean_square, g, by.rho);
     const Tensor change = multiply(divide(sqrt(add(mean_change, by.eps)), sqrt(add(mean_square, by.eps))), g);
     move_mean_square(mean_change, change, by.rho);
-    set(p, subtract(p, multiply(by.lr, change)));
+    set(p, subtract(p, multiply(Scalar(HostStep::rate(by.lr)), change)));
   });
 }
 
 void adagrad_update(Tensor& parameter, const Tensor& gradient, Tensor& squares, const AdagradUpdate& by,
                     std::source_location site) {
   const CallScope scope("adagrad_update", site);
-  const double rate = by.lr / (1 + static_cast<double>(by.step - 1) * by.lr_decay);
+  const HostNumber rate = HostStep::rate(by.lr) / (1 + (HostStep::step(by.step) - 1) * by.lr_decay);
   by_parts<1>(parameter, gradient, {&squares}, [&](Tensor& p, const Tensor& given, const auto& kept) {
     const Tensor g = decayed(p, given, by.weight_decay);
     Tensor& total = *kept[0];
     set(total, add(total, multiply(g, g)));
-    set(p, subtract(p, multiply(rate, divide(g, add(sqrt(total), by.eps)))));
+    set(p, subtract(p, multiply(Scalar(rate), divide(g, add(sqrt(total), by.eps)))));
   });
 }
 
@@ -80,12 +80,14 @@ void adafactor_update(Tensor& parameter, const Tensor& gradient, Tensor& row_var
   const CallScope scope("adafactor_update", site);
   const DType dtype = parameter.dtype();
   if (is_complex(dtype)) fail<DTypeError>("a parameter is {}, but only real ones are taken", dtype);
-  const auto step = static_cast<double>(by.step);
-  const double weight = std::pow(step, by.beta2_decay);
+  const HostNumber step = HostStep::step(by.step);
+  const HostNumber weight = pow(step, by.beta2_decay);
   const double least = by.eps.first.value_or(finfo(dtype).eps);
-  const Tensor size =
-      multiply(maximum(size_of_elements(widened(parameter)), by.eps.second), std::min(by.lr, 1 / std::sqrt(step)));
-  if (by.weight_decay != 0) set(parameter, multiply(parameter, 1 - by.lr * by.weight_decay));
+  const HostNumber lr = HostStep::rate(by.lr);
+  const HostNumber largest = 1 / sqrt(step);
+  const Tensor magnitude = maximum(size_of_elements(widened(parameter)), by.eps.second);
+  const Tensor size = multiply(magnitude, Scalar(lr > largest ? largest : lr));
+  if (by.weight_decay != 0) set(parameter, multiply(parameter, Scalar(1 - lr * by.weight_decay)));
   const Tensor g = widened(gradient);
   const Tensor squares = multiply(g, g);
   Tensor estimate;

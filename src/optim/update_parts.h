@@ -1,6 +1,7 @@
 // What the updates of one parameter share.
 #pragma once
 
+#include "executor/host_numbers.h"
 #include "ops/composite_helpers.h"
 #include "optim/update_parts.calls.gen.h"
 
@@ -24,8 +25,9 @@ inline void set(Tensor& x, Tensor result) {
 inline Tensor widened(const Tensor& x) { return size_of(x.dtype()) < 4 ? composite::converted(x, DType::float32) : x; }
 
 /// `mean` as the running mean in which each new value counts with `weight`.
-inline void move_mean(Tensor& mean, const Tensor& value, double weight) {
-  set(mean, add(mean, multiply(weight, subtract(value, mean))));
+inline void move_mean(Tensor& mean, const Tensor& value, const HostNumber& weight) {
+  const Tensor way = subtract(value, mean);
+  set(mean, add(mean, multiply(Scalar(weight), way)));
 }
 
 /// `mean` as the running mean of squares of which `kept` is kept at each new value.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, SupportsFloat, TypeAlias
@@ -12,6 +13,7 @@ from .._fail import fail
 from .._module import Module, modules_in
 from .._ops import zeros_like
 from .._origin import gradients_by_tensor
+from .._recording import current, host_number
 from .._state import load_into
 from . import _groups
 
@@ -212,6 +214,9 @@ class Optimizer:
         """What the next step uses, in no group."""
         return self._rate(self.lr)
 
+    def _rate_of(self, own: Mapping[str, Any]) -> float:
+        return self._rate(own.get("lr", self.lr))
+
     def _rate(self, lr: float | Schedule) -> float:
         return float(lr(self.step_count) if callable(lr) else lr)
 
@@ -242,7 +247,21 @@ class Optimizer:
             ]
             settings = [self._values({})] + [self._values(own) for own in self.groups]
             self._make_step(caller, names, parameters, given, kept, self._group_of, settings, self.step_count + 1)
+            if current.recording is not None:
+                fixed = [row[1:] for row in settings]
+                current.recording.ask(functools.partial(self._host_numbers, fixed), self._advance)
         self.step_count += 1
+
+    def _host_numbers(self, fixed: list[tuple[Any, ...]]) -> tuple[Any, ...] | None:
+        """For a frozen call: the rates of all groups and the number of the step, as the engine took them when it was
+        recorded; None when other settings are not as they were then."""
+        settings = [self._values({})] + [self._values(own) for own in self.groups]
+        if [row[1:] for row in settings] != fixed:
+            return None
+        return (*(row[0] for row in settings), self.step_count + 1)
+
+    def _advance(self, steps: int) -> None:
+        self.step_count += steps
 
     def _gradients_of_parameters(self, caller: str, gradients: Any) -> list[Any]:
         """The gradients, in the order of the parameters: of a tree of the same form, or of modules that have them."""
@@ -287,7 +306,8 @@ class Optimizer:
 
     def _make_own_step(self, caller: str, gradients: list[Any]) -> None:
         """A step by ``update``, on copies first: where one raises nothing is changed."""
-        rates = [self.learning_rate()] + [self._rate(own.get("lr", self.lr)) for own in self.groups]
+        groups: list[dict[str, Any]] = [{}, *self.groups]
+        rates = [host_number(functools.partial(self._rate_of, own)) for own in groups]
         places: list[tuple[Tensor, Tensor]] = []
         for (name, p), g, group in zip(self.parameters.items(), gradients, self._group_of, strict=True):
             if not isinstance(g, Tensor):
@@ -301,6 +321,8 @@ class Optimizer:
             places += [(p, parameter), *((held[kept], copies[kept]) for kept in held)]
         for place, value in places:
             place[...] = value
+        if current.recording is not None:
+            current.recording.ask(tuple, self._advance)
 
     def update(self, parameter: Tensor, gradient: Tensor, kept: dict[str, Tensor], lr: float, step: int) -> None:
         """One parameter's step, the ``step``-th from 1, for optimizers of one's own: changes ``parameter``, and what is

@@ -10,6 +10,7 @@ from typing import Any, SupportsFloat
 from .. import _core
 from .._core import Tensor
 from .._fail import fail, warn
+from .._recording import current
 from .._state import load_into
 from ._optimizer import Optimizer
 
@@ -48,6 +49,8 @@ class LRScheduler:
     def step(self, epoch: float | None = None) -> None:
         """Goes on to the next epoch, or to this one."""
         caller = f"{type(self).__name__}.step()"
+        if current.recording is not None:
+            current.recording.refuse(f"{caller} is called inside; call it outside, its rates are asked for anew")
         epoch = self._checked_epoch(caller, self.last_epoch + 1 if epoch is None else epoch)
         self._go_to(epoch)
         if self._mark is None:

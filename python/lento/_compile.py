@@ -1,0 +1,521 @@
+"""compile: a function whose calls are recorded twice and then run without it. Calls that are known run in C++
+(python/src/compiled.cpp); what is here records, compares and describes them."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from . import _core, tree
+from ._core import Tensor
+from ._fail import fail
+from ._reached import ATOM, LENGTH, SAME, TENSOR, Place, Reached, TooMuch, asked_by, is_atom, name_of
+from ._recording import Recording, current
+
+__all__ = ["compile"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_MOST_SIGNATURES = 64
+_MOST_ATTEMPTS = 4  # recordings that do not agree with the one before
+_MOST_CHANGES = 8  # times that something around the function was not as it was
+
+
+def compile(f: Callable[_P, _R], *, verify: int = 0) -> Callable[_P, _R]:
+    """``f`` without its own cost: after two calls that record the same, later ones run without calling ``f``.
+
+    What ``f`` returns, and the tensors that it changes, have the same bits as without. Arguments may be trees of
+    tensors; numbers and other values are part of what a call is known by, so one that should vary for free is given as
+    a 0-d tensor. Tensors that ``f`` reaches without being given them, as those of modules and optimizers, are read anew
+    at each call and changed as by ``f``; generators advance. What cannot be frozen is told once, with its line, and is
+    recorded at each call as without ``compile``. Other effects of ``f``, such as printing, happen only when it is
+    recorded. With ``verify=n`` each n-th call is recorded too, and raises where it differs.
+
+        >>> f = lento.compile(lambda x, y: lento.tanh(x * y) + 1)
+        >>> x = lento.zeros(2)
+        >>> for _ in range(3):
+        ...     y = f(x, x)
+        >>> y
+        tensor([1., 1.], dtype=float32)
+        >>> lento.metrics.counter("freeze.hit") > 0
+        True
+    """
+    if not callable(f):
+        raise fail(TypeError, f"compile(): a function is expected, not {type(f).__name__}")
+    if isinstance(verify, bool) or not isinstance(verify, int) or verify < 0:
+        raise fail(ValueError, f"compile(): verify is a number of calls, not {verify!r}")
+    calls = _Calls(f, verify)
+    made = _core._Compiled(f, calls.record)
+    calls.compiled = made
+    functools.update_wrapper(made, f, updated=())
+    made.__wrapped__ = f
+    return made
+
+
+class _CannotFreeze(Exception):
+    """With the reason."""
+
+
+# As ArgumentToken::Kind in python/src/frozen_entry.h.
+_TENSOR, _ATOM, _SAME, _TUPLE, _LIST, _DICT = range(6)
+_KINDS: dict[type, int] = {tuple: _TUPLE, list: _LIST, dict: _DICT}
+
+
+class _Form:
+    """The arguments of a call: their tree, and what it is known by."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.tokens: list[tuple[int, Any, int]] = []
+        self.tensors: list[Tensor] = []
+        self.objects: list[tuple[str, Any]] = []
+        self.obstacle = ""
+        self.positional = len(args)
+        self.names = tuple(kwargs)
+        key = [self._add(f"argument {i}", value, 0) for i, value in enumerate(args)]
+        key += [(name, self._add(f"argument {name!r}", value, 0)) for name, value in kwargs.items()]
+        # One tensor that is given twice is not two tensors: what changes one changes the other.
+        first: dict[int, int] = {}
+        same = tuple(first.setdefault(id(tensor), i) for i, tensor in enumerate(self.tensors))
+        self.key = (self.positional, tuple(key), same, str(_core.default_device()))
+
+    def _add(self, name: str, value: Any, depth: int) -> Any:
+        if isinstance(value, Tensor):
+            self.tokens.append((_TENSOR, value, 0))
+            self.tensors.append(value)
+            return ("tensor", value.dtype, value.shape, str(value.device))
+        if is_atom(value):
+            self.tokens.append((_ATOM, value, 0))
+            text = value.hex() if type(value) is float else repr(value)
+            return (type(value), text)
+        kind = _KINDS.get(type(value))
+        if depth > 50:
+            self.obstacle = self.obstacle or f"{name} is nested too deeply"
+        elif kind == _DICT and all(is_atom(key) for key in value):
+            self.tokens.append((_DICT, tuple(value), len(value)))
+            return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
+        elif kind in (_TUPLE, _LIST):
+            self.tokens.append((kind, None, len(value)))
+            return (kind, tuple(self._add(f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)))
+        elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+            kind_name = f"{type(value).__module__}.{type(value).__name__}"
+            self.obstacle = self.obstacle or f"{name} is a {kind_name}, whose values may be others; give a tensor"
+        self.tokens.append((_SAME, value, 0))
+        self.objects.append((name, value))
+        return ("object", id(value))
+
+
+class _Call:
+    """One recorded call."""
+
+    def __init__(self, form: _Form, recording: Recording) -> None:
+        self.form = form
+        self.recorder = recording.recorder
+        self.actions = recording.actions
+        self.handles: list[Any] = []  # what each is known by: the number of an argument, or where it is found
+        self.alias: list[int] = []
+        self.changes: list[tuple[int, int]] = []  # handle, wanted
+        self.stores: list[tuple[Any, bool, int]] = []  # where, whether it is a handle's object, which or made
+        self.made: list[int] = []  # wanted
+        self.result: list[tuple[int, Any, int]] = []
+        self.places: list[Place] = []
+        self.generators: list[Any] = []
+        self.origins: list[int] = []  # of each leaf: an index in handles, or less than 0
+
+
+class _Signature:
+    """What is known of calls with arguments of one form."""
+
+    def __init__(self, form: _Form) -> None:
+        self.objects = form.objects  # so that their ids stay theirs
+        self.last: _Call | None = None
+        self.attempts = 0
+        self.changes = 0
+        self.is_plain = False
+
+
+class _Calls:
+    """The calls of one compiled function that C++ does not know."""
+
+    def __init__(self, f: Callable[..., Any], verify: int) -> None:
+        self.f = f
+        self.verify = verify
+        self.compiled: Any = None
+        self.name = name_of(f)
+        self.signatures: OrderedDict[Any, _Signature] = OrderedDict()
+        self.told: set[str] = set()
+
+    def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, key: Any) -> Any:
+        """A call that is not known; or one that is, but ``why`` is not as it was, or it is to be verified."""
+        form = _Form(args, kwargs)
+        found = self.signatures.get(form.key)
+        if found is None:
+            found = self.signatures[form.key] = _Signature(form)
+            if len(self.signatures) > _MOST_SIGNATURES:
+                self.signatures.popitem(last=False)
+        self.signatures.move_to_end(form.key)
+        if why and why != "verify":
+            self.compiled._forget(key)
+            found.last = None
+            found.changes += 1
+            if found.changes > _MOST_CHANGES:
+                return self._plain(found, form, f"{why} is another one time and again", args, kwargs)
+        if found.is_plain:
+            if not form.obstacle:
+                self._keep_plain(found, form)
+            return self.f(*args, **kwargs)
+        if form.obstacle:
+            return self._plain(found, form, form.obstacle, args, kwargs)
+        return self._record(found, form, args, kwargs, key if why == "verify" else None)
+
+    def _plain(self, found: _Signature, form: _Form, reason: str, args: Any, kwargs: Any) -> Any:
+        self._give_up(found, form, reason)
+        return self.f(*args, **kwargs)
+
+    def _give_up(self, found: _Signature, form: _Form, reason: str) -> None:
+        """Tells why, once, and leaves calls like this one alone."""
+        found.is_plain = True
+        found.last = None
+        if not form.obstacle:
+            self._keep_plain(found, form)
+        if reason not in self.told:
+            self.told.add(reason)
+            _core._note_frozen(f"{self.name} is not frozen: {reason}.")
+            _core._tell(f"compile: {self.name} is not frozen, and recorded at each call: {reason}")
+
+    def _keep_plain(self, found: _Signature, form: _Form) -> None:
+        described = {"key": found, "arguments": form.tokens, "positional": form.positional, "names": form.names}
+        self.compiled._keep({**described, "call": None}, _MOST_SIGNATURES)
+
+    def _record(self, found: _Signature, form: _Form, args: Any, kwargs: Any, verified: Any) -> Any:
+        """Calls the function and looks at what it does."""
+        roots = [(self.name.partition(" ")[0], self.f), *form.objects]
+        try:
+            before = Reached(roots)
+        except TooMuch:
+            return self._plain(found, form, "it reaches more objects than can be looked at", args, kwargs)
+        ids = {id(t): t.id for t in form.tensors}
+        ids |= {id(place.value): place.value.id for place in before.places if place.holds == TENSOR}
+        notes: dict[int, tuple[Tensor, Tensor]] = {}
+        recording = Recording()
+        for generator in before.generators.values():
+            if generator is not _core.default_generator():
+                recording.recorder.watch(generator)
+        current.recording = recording
+        _core._begin_notes_of_changes(notes)
+        try:
+            result = self.f(*args, **kwargs)
+        finally:
+            _core._end_notes_of_changes()
+            current.recording = None
+            recording.recorder.stop()
+        _core._count_freeze_record()
+        try:
+            call = self._describe(form, recording, before, ids, notes, result)
+            if verified is not None:
+                self._compare(verified, call)
+            else:
+                self._take(found, call)
+        except _CannotFreeze as reason:
+            self._give_up(found, form, str(reason))
+        except TooMuch:
+            self._give_up(found, form, "it reaches more objects than can be looked at")
+        return result
+
+    def _compare(self, verified: Any, call: _Call) -> None:
+        """For verify: raises where the frozen call would have done something else."""
+        different = self._disagreement(verified.last, call) if verified.last is not None else None
+        if different is not None:
+            raise fail(
+                RuntimeError, f"compile: {self.name} would give something else than its frozen call: {different}"
+            )
+
+    def _take(self, found: _Signature, call: _Call) -> None:
+        """The second of two calls that agree is frozen."""
+        last = found.last
+        found.last = call
+        if last is None:
+            call.form.tensors, call.form.tokens = [], []
+            return
+        different = self._disagreement(last, call)
+        if different is None:
+            self._freeze(found, call)
+            return
+        found.attempts += 1
+        if "number" in different or found.attempts >= _MOST_ATTEMPTS:
+            raise _CannotFreeze(different)
+
+    def _disagreement(self, last: _Call, call: _Call) -> str | None:
+        if last.handles != call.handles or last.alias != call.alias:
+            return "it reached other tensors the second time"
+        different = last.recorder.difference(call.recorder)
+        if different is not None:
+            return str(different)
+        if not _same_result(last.result, call.result):
+            return "it returned another tree, or something else that is no tensor, the second time"
+        if (last.changes, last.made, last.stores) != (call.changes, call.made, call.stores):
+            return "it changed other tensors the second time"
+        if len(last.actions) != len(call.actions):
+            return "it asked for other numbers of the host the second time"
+        return None
+
+    def _describe(
+        self,
+        form: _Form,
+        recording: Recording,
+        before: Reached,
+        ids: dict[int, int],
+        notes: dict[int, tuple[Tensor, Tensor]],
+        result: Any,
+    ) -> _Call:
+        call = _Call(form, recording)
+        recorder = recording.recorder
+        if recorder.reason is not None:
+            raise _CannotFreeze(recorder.reason)
+        roots = [(self.name.partition(" ")[0], self.f), *form.objects]
+        after = Reached(roots)
+        handles = _Handles(form, before)
+        outside = set(ids.values())
+        stored, dropped = _stored(before, after, outside)
+        wanted = _Wanted()
+        for tensor, value in notes.values():
+            if tensor.id == value.id:
+                continue
+            if id(tensor) in handles.numbers:
+                call.changes.append((handles.numbers[id(tensor)], wanted.number(tensor)))
+            elif value.id not in outside and not recorder.made_inside(value):
+                raise _CannotFreeze("it changes a tensor that it finds where nobody can look; give it as an argument")
+        for place in stored:
+            number = handles.numbers.get(id(place.value))
+            call.stores.append(
+                (place.where, False, wanted.made(place.value)) if number is None else (place.where, True, number)
+            )
+        call.result = _result_tokens(result, handles, wanted)
+        call.made = wanted.made_ones
+        recorder.finish(wanted.tensors)
+        call.handles = handles.keys
+        call.alias = handles.alias
+        call.origins = self._origins(recorder, handles, ids)
+        recorder.set_origins(call.origins)
+        call.generators = self._generators(recorder, before, after)
+        dropped |= {where for function in recording.functions for where in asked_by(function)}
+        call.places = [place for place in after.places if place.where not in dropped]
+        return call
+
+    def _origins(self, recorder: Any, handles: _Handles, ids: dict[int, int]) -> list[int]:
+        """Which handle each leaf was before the call."""
+        by_id: dict[int, int] = {}
+        ambiguous = set()
+        for address, number in handles.numbers.items():
+            value = ids[address]
+            if by_id.setdefault(value, number) != number:
+                ambiguous.add(value)
+        used = set(recorder.used_leaves())
+        origins = []
+        for i, (value, may_be_constant) in enumerate(recorder.leaves()):
+            if i not in used:
+                origins.append(-2)
+            elif value in ambiguous:
+                origins.append(-3)  # two handles have one value: which of them it is shows another time
+            elif value in by_id:
+                origins.append(by_id[value])
+            elif may_be_constant:
+                origins.append(-1)
+            else:
+                line = recorder.place_of_leaf(i)
+                raise _CannotFreeze(
+                    "it uses a tensor that it makes of data of the host, or finds where nobody can look; give it as an "
+                    "argument" + (f", at {line}" if line else "")
+                )
+        return origins
+
+    @staticmethod
+    def _generators(recorder: Any, before: Reached, after: Reached) -> list[Any]:
+        known = {**before.generators, **after.generators}
+        missing = [address for address in recorder.generators() if address not in known]
+        if missing:
+            raise _CannotFreeze("it draws from a generator that it makes, or finds where nobody can look")
+        return [known[address] for address in recorder.generators()]
+
+    def _freeze(self, found: _Signature, call: _Call) -> None:
+        if -3 in call.origins:
+            found.attempts += 1
+            if found.attempts >= _MOST_ATTEMPTS:
+                raise _CannotFreeze(
+                    "two tensors that it reaches have one value, and nobody can tell which of them it reads"
+                )
+            return
+        form = call.form
+        stores = {where for where, _, _ in call.stores}
+        used = {origin for origin in call.origins if origin >= 0} | {handle for handle, _ in call.changes}
+        used |= {token[2] for token in call.result if token[0] == _HANDLE}
+        used |= {number for _, is_handle, number in call.stores if is_handle}
+        used |= {call.alias[i] for i in used}
+        # Handles as C++ counts them: the arguments, then the places that matter.
+        count = len(form.tensors)
+        final = {i: i for i in range(count)}
+        keys = {key: i for i, key in enumerate(call.handles)}
+        places = []
+        for place in call.places:
+            handle = -1
+            if place.holds == TENSOR:
+                old = keys.get(place.where)
+                if old is None or (call.alias[old] not in used and place.where not in stores):
+                    continue
+                handle = final[old] = len(final)
+            places.append((place, handle))
+        alias = sorted((new, old) for old, new in final.items())
+        numbers = {old: final.get(call.alias[old], new) for new, old in alias}
+        slots = call.recorder.slots()
+
+        def taken(wanted: int) -> tuple[int, int]:
+            is_computed, index = slots[wanted]
+            return (0 if is_computed else 1, index)
+
+        if any(i not in final for i in used):
+            raise _CannotFreeze("a tensor that it reads is no longer where it was")
+        call.recorder.set_origins([final[origin] if origin >= 0 else origin for origin in call.origins])
+        index_of = {place.where: i for i, (place, _) in enumerate(places)}
+        described = {
+            "key": found,
+            "arguments": form.tokens,
+            "positional": form.positional,
+            "names": form.names,
+            "call": call.recorder,
+            "places": [(p.kind, p.holds, p.container, p.key, p.value, handle, p.name) for p, handle in places],
+            "alias": [numbers[old] for _, old in alias],
+            "result": [(kind, thing, final[i] if kind == _HANDLE else i) for kind, thing, i in call.result],
+            "made": [taken(wanted) for wanted in call.made],
+            "changes": [(final[handle], *taken(wanted)) for handle, wanted in call.changes],
+            "stores": [
+                (index_of[where], int(is_handle), final[number] if is_handle else number)
+                for where, is_handle, number in call.stores
+            ],
+            "actions": call.actions,
+            "kept": call.generators,
+            "verify": self.verify,
+        }
+        self.compiled._keep(described, _MOST_SIGNATURES)
+        call.recorder.set_origins(call.origins)
+        _core._note_frozen(
+            f"{self.name} is frozen: {call.recorder.ops} ops, {call.recorder.inputs} inputs, "
+            f"{len(call.changes) + len(call.stores)} tensors changed, {len(places)} places to look at."
+        )
+        call.form.tensors, call.form.tokens = [], []
+        if not self.verify:
+            found.last = None
+
+
+class _Handles:
+    """The tensors of arguments and places, by numbers: an object that is there twice has two, the first counts."""
+
+    def __init__(self, form: _Form, before: Reached) -> None:
+        self.keys: list[Any] = []
+        self.alias: list[int] = []
+        self.numbers: dict[int, int] = {}  # of each object
+        for i, tensor in enumerate(form.tensors):
+            self._add(i, tensor)
+        for place in before.places:
+            if place.holds == TENSOR:
+                self._add(place.where, place.value)
+
+    def _add(self, key: Any, tensor: Tensor) -> None:
+        number = len(self.keys)
+        self.keys.append(key)
+        self.alias.append(self.numbers.setdefault(id(tensor), number))
+
+
+class _Wanted:
+    """The tensors that a call leaves behind."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self.made_ones: list[int] = []
+        self._numbers: dict[int, int] = {}
+        self._made: dict[int, int] = {}
+
+    def number(self, tensor: Tensor) -> int:
+        if id(tensor) not in self._numbers:
+            self._numbers[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return self._numbers[id(tensor)]
+
+    def made(self, tensor: Tensor) -> int:
+        """The number of a Tensor object that is new."""
+        if id(tensor) not in self._made:
+            self._made[id(tensor)] = len(self.made_ones)
+            self.made_ones.append(self.number(tensor))
+        return self._made[id(tensor)]
+
+
+def _stored(before: Reached, after: Reached, outside: set[int]) -> tuple[list[Place], set[Any]]:
+    """Places that hold another Tensor than before, and those that the function has changed otherwise, which nobody need
+    look at. Raises where a tensor is kept that was not there."""
+    old = {place.where: place for place in before.places}
+    stored: list[Place] = []
+    dropped: set[Any] = set()
+    for place in after.places:
+        known = old.get(place.where)
+        if place.holds == TENSOR:
+            if known is not None and known.holds == TENSOR:
+                if known.value is not place.value:
+                    if place.value.shape != known.value.shape or place.value.dtype != known.value.dtype:
+                        raise _CannotFreeze(f"it gives {place.name} another shape or dtype")
+                    stored.append(place)
+            elif place.value.id not in outside:
+                raise _CannotFreeze(f"it keeps a tensor where none was: {place.name}")
+        elif known is not None and (
+            (place.kind == LENGTH and place.key != known.key)
+            or (place.holds == ATOM and (known.holds != ATOM or known.value != place.value))
+            or (place.holds == SAME and known.value is not place.value)
+        ):
+            dropped.add(place.where)
+    return stored, dropped
+
+
+# As ResultToken::Kind in python/src/frozen_entry.h.
+_MADE, _HANDLE, _CONSTANT, _TUPLE_RESULT, _LIST_RESULT, _DICT_RESULT, _REBUILD = range(7)
+
+
+def _result_tokens(result: Any, handles: _Handles, wanted: _Wanted) -> list[tuple[int, Any, int]]:
+    tokens: list[tuple[int, Any, int]] = []
+
+    def add(value: Any) -> None:
+        if isinstance(value, Tensor):
+            number = handles.numbers.get(id(value))
+            tokens.append((_MADE, None, wanted.made(value)) if number is None else (_HANDLE, None, number))
+            return
+        if type(value) is tuple or type(value) is list:
+            tokens.append((_TUPLE_RESULT if type(value) is tuple else _LIST_RESULT, None, len(value)))
+            children = list(value)
+        elif type(value) is dict:
+            tokens.append((_DICT_RESULT, tuple(value), len(value)))
+            children = list(value.values())
+        else:
+            node = tree._node(value)
+            if node is None or not any(isinstance(leaf, Tensor) for leaf in tree.leaves(value)):
+                tokens.append((_CONSTANT, value, 0))
+                return
+            children, rebuild = node
+            tokens.append((_REBUILD, rebuild, len(children)))
+        for child in children:
+            add(child)
+
+    add(result)
+    return tokens
+
+
+def _same_result(a: list[tuple[int, Any, int]], b: list[tuple[int, Any, int]]) -> bool:
+    if len(a) != len(b):
+        return False
+    for (kind, thing, index), (other_kind, other, other_index) in zip(a, b, strict=True):
+        if kind != other_kind or index != other_index:
+            return False
+        if kind == _CONSTANT and thing is not other:
+            if type(thing) is not type(other) or not is_atom(thing) or repr(thing) != repr(other):
+                return False
+        elif kind == _DICT_RESULT and thing != other:
+            return False
+    return True

@@ -1,0 +1,240 @@
+"""What a function can reach without being given it: the places where it finds tensors, and what has to be there still
+for a frozen call to do what the function would."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from . import _core
+from ._core import Device, DType, Generator, Tensor
+
+# As Place::Kind and Place::Holds in python/src/frozen_entry.h.
+DICT, LIST, CELL, LENGTH = range(4)
+SAME, ATOM, TENSOR = range(3)
+
+#: Values that are told apart by type and equality.
+ATOMS: frozenset[type] = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range, DType, Device}
+)
+
+#: What optimizers are asked for at each call.
+_ASKED_ANEW = ("lr", "step_count")
+
+_MOST_PLACES = 50_000
+_DEEPEST = 60
+_OF_OTHERS = frozenset(sys.stdlib_module_names) - {"__main__", "types", "argparse", "collections"} | {
+    "numpy",
+    "torch",
+    "jax",
+    "scipy",
+    "pandas",
+}
+
+
+class Place(NamedTuple):
+    kind: int
+    holds: int
+    container: Any
+    key: Any
+    value: Any
+    name: str
+
+    @property
+    def where(self) -> tuple[int, int, Any]:
+        """The same for the same place as long as its container lives."""
+        return (self.kind, id(self.container), self.key if self.kind in (DICT, LIST) else None)
+
+
+class TooMuch(Exception):
+    """There is more than is worth looking at before each call."""
+
+
+def is_atom(value: Any) -> bool:
+    return type(value) in ATOMS or (type(value).__module__ == "numpy" and _is_numpy_scalar(value))
+
+
+def _is_numpy_scalar(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+def _package(thing: Any) -> str:
+    return str(getattr(thing, "__module__", None) or "").partition(".")[0]
+
+
+def _names(code: types.CodeType) -> frozenset[str]:
+    """All names that the code uses, of globals and of attributes, also in functions inside of it."""
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(code.co_names).union(*inner)
+
+
+def _functions(kind: type) -> Iterator[types.FunctionType]:
+    """The methods of a class itself."""
+    for value in vars(kind).values():
+        for inner in (value, getattr(value, "__func__", None), getattr(value, "fget", None)):
+            if isinstance(inner, types.FunctionType):
+                yield inner
+
+
+class Reached:
+    """The places, from functions and objects on."""
+
+    def __init__(self, roots: list[tuple[str, Any]]) -> None:
+        self._found: list[tuple[Place, bool]] = []  # and whether it only matters if code has its name
+        self._seen: set[int] = set()
+        self._names: set[str] = set()
+        self._classes: set[type] = set()  # whose methods are known
+        self._kept: list[Any] = []  # objects whose ids are in _seen
+        self.generators: dict[int, Generator] = {}
+        for name, root in roots:
+            if isinstance(root, Generator):
+                self.generators[_core._generator_address(root)] = root
+            self._visit(root, name, 0, True)
+        self.places = [place for place, needs_name in self._found if not needs_name or str(place.key) in self._names]
+
+    def _add(
+        self, kind: int, container: Any, key: Any, value: Any, name: str, depth: int, atoms: bool, needs_name: bool
+    ) -> None:
+        if len(self._found) > _MOST_PLACES:
+            raise TooMuch
+        if isinstance(value, Tensor):
+            self._found.append((Place(kind, TENSOR, container, key, value, name), False))
+        elif is_atom(value):
+            if atoms or key not in _ASKED_ANEW:
+                self._found.append((Place(kind, ATOM, container, key, value, name), needs_name))
+        else:
+            if isinstance(value, Generator):
+                self.generators[_core._generator_address(value)] = value
+            at = len(self._found)
+            self._found.append((Place(kind, SAME, container, key, value, name), needs_name))
+            self._visit(value, name, depth + 1, atoms)
+            if needs_name and any(place.holds == TENSOR for place, _ in self._found[at:]):
+                self._found[at] = (self._found[at][0], False)
+
+    def _visit(self, value: Any, name: str, depth: int, atoms: bool) -> None:
+        if id(value) in self._seen or depth > _DEEPEST:
+            return
+        self._seen.add(id(value))
+        self._kept.append(value)
+        if isinstance(value, types.FunctionType):
+            self._visit_function(value, depth, atoms)
+        elif isinstance(value, types.MethodType):
+            self._visit(value.__self__, _owner(name), depth, atoms)
+            self._visit(value.__func__, name, depth, atoms)
+        elif isinstance(value, functools.partial):
+            self._visit(value.func, name, depth, atoms)
+            self._visit(value.args, f"{name}.args", depth, atoms)
+            self._visit(value.keywords, f"{name}.keywords", depth, atoms)
+        elif isinstance(value, _core._Compiled):
+            self._visit(value.__wrapped__, name, depth, atoms)
+        elif isinstance(value, list | tuple):
+            if not isinstance(value, tuple):
+                self._found.append((Place(LENGTH, SAME, value, len(value), None, f"the length of {name}"), False))
+            for i, item in enumerate(value):
+                self._add(LIST, value, i, item, f"{name}[{i}]", depth, atoms, False)
+        elif isinstance(value, dict):
+            self._found.append((Place(LENGTH, SAME, value, len(value), None, f"the length of {name}"), False))
+            for key, item in list(value.items()):
+                self._add(DICT, value, key, item, f"{name}[{key!r}]", depth, atoms, False)
+        elif isinstance(value, type):
+            self._add_class(value, name, depth)
+        elif not isinstance(value, types.ModuleType | Generator):
+            self._visit_object(value, name, depth, atoms)
+
+    def _visit_function(self, f: types.FunctionType, depth: int, atoms: bool) -> None:
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            try:
+                held = cell.cell_contents
+            except ValueError:  # empty
+                continue
+            self._add(CELL, cell, None, held, name, depth, atoms, False)
+        if f.__defaults__:
+            self._visit(f.__defaults__, f"{f.__name__}.__defaults__", depth, atoms)
+        if f.__kwdefaults__:
+            self._visit(f.__kwdefaults__, f"{f.__name__}.__kwdefaults__", depth, atoms)
+        if _package(f) == "lento" or _package(f) in _OF_OTHERS:
+            return
+        names = _names(f.__code__)
+        self._names |= names
+        known = f.__globals__
+        for name in sorted(names):
+            if name in known:
+                self._visit_global(known, name, names, depth, atoms)
+
+    def _visit_global(self, known: dict[str, Any], name: str, names: frozenset[str], depth: int, atoms: bool) -> None:
+        value = known[name]
+        if not isinstance(value, types.ModuleType):
+            self._add(DICT, known, name, value, name, depth, atoms, False)
+        elif value.__name__.partition(".")[0] not in _OF_OTHERS | {"lento"} and id(value) not in self._seen:
+            self._seen.add(id(value))
+            for inner in sorted(names & vars(value).keys()):
+                if not isinstance(vars(value)[inner], types.ModuleType):
+                    self._add(DICT, vars(value), inner, vars(value)[inner], f"{name}.{inner}", depth, atoms, False)
+
+    def _add_class(self, kind: type, name: str, depth: int) -> None:
+        """The numbers that a class of the user's has. Tensors there are not found: nobody may put others there."""
+        if _package(kind) == "lento" or _package(kind) in _OF_OTHERS:
+            return
+        own = next((held for held in gc.get_referents(vars(kind)) if type(held) is dict), {})
+        for key, item in list(own.items()):
+            if is_atom(item) and not key.startswith("__"):
+                self._add(DICT, own, key, item, f"{name}.{key}", depth, True, True)
+
+    def _visit_object(self, value: Any, name: str, depth: int, atoms: bool) -> None:
+        kind = type(value)
+        own = getattr(value, "__dict__", None)
+        if type(own) is not dict or _package(kind) in _OF_OTHERS:
+            return
+        atoms = atoms and not _is_optimizer(kind)
+        for base in kind.__mro__[:-1]:
+            if base in self._classes:
+                continue
+            self._classes.add(base)
+            if atoms:
+                self._add_class(base, base.__name__, depth)
+            for method in _functions(base):
+                self._names |= _names(method.__code__)
+                if _package(base) != "lento" and _package(base) not in _OF_OTHERS:
+                    self._visit(method, f"{base.__name__}.{method.__name__}", depth + 1, atoms)
+        # An attribute that is new may hide one of the class.
+        self._found.append((Place(LENGTH, SAME, own, len(own), None, f"the attributes of {name}"), False))
+        for key, item in list(own.items()):
+            self._add(DICT, own, key, item, f"{name}.{key}", depth, atoms, True)
+
+
+def _is_optimizer(kind: type) -> bool:
+    return any(base.__name__ == "Optimizer" and base.__module__.startswith("lento.optim") for base in kind.__mro__)
+
+
+def asked_by(function: Callable[..., Any]) -> set[Any]:
+    """The places of numbers that a function of host_number reads: they may change."""
+    names: set[Any] = set()
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        names |= _names(code)
+    return {
+        place.where
+        for place in Reached([("host_number", function)]).places
+        if place.holds == ATOM and (place.kind != DICT or place.key in names)
+    }
+
+
+def _owner(name: str) -> str:
+    return name.rpartition(".")[0] or "self"
+
+
+def name_of(f: Callable[..., Any]) -> str:
+    """ "step (train.py:12)"."""
+    inner = f
+    while isinstance(inner, functools.partial | types.MethodType):
+        inner = inner.func if isinstance(inner, functools.partial) else inner.__func__
+    name = getattr(inner, "__qualname__", type(f).__qualname__).rpartition("<locals>.")[2]
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return str(name)
+    return f"{name} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
