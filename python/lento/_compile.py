@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,6 +20,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _MOST_SIGNATURES = 64
+_MOST_TOKENS = 20_000  # of the arguments of a call
+_MOST_TOLD = 8
 _MOST_ATTEMPTS = 4  # recordings that do not agree with the one before
 _MOST_CHANGES = 8  # times that something around the function was not as it was
 
@@ -91,8 +93,8 @@ class _Form:
             text = value.hex() if type(value) is float else repr(value)
             return (type(value), text)
         kind = _KINDS.get(type(value))
-        if depth > 50:
-            self.obstacle = self.obstacle or f"{name} is nested too deeply"
+        if depth > 50 or len(self.tokens) > _MOST_TOKENS:
+            self.obstacle = self.obstacle or f"{name} is nested too deeply, or has too many parts"
         elif kind == _DICT and all(is_atom(key) for key in value):
             self.tokens.append((_DICT, tuple(value), len(value)))
             return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
@@ -146,12 +148,18 @@ class _Calls:
         self.name = name_of(f)
         self.signatures: OrderedDict[Any, _Signature] = OrderedDict()
         self.told: set[str] = set()
+        self.new_ones = 0  # signatures since one was frozen
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, key: Any) -> Any:
         """A call that is not known; or one that is, but ``why`` is not as it was, or it is to be verified."""
         form = _Form(args, kwargs)
         found = self.signatures.get(form.key)
         if found is None:
+            self.new_ones += 1
+            if self.new_ones > _MOST_SIGNATURES:
+                self._tell("its arguments are others at each call; numbers that vary are given as 0-d tensors")
+                _core._count_freeze_fallback()
+                return self.f(*args, **kwargs)
             found = self.signatures[form.key] = _Signature(form)
             if len(self.signatures) > _MOST_SIGNATURES:
                 self.signatures.popitem(last=False)
@@ -165,6 +173,7 @@ class _Calls:
         if found.is_plain:
             if not form.obstacle:
                 self._keep_plain(found, form)
+            _core._count_freeze_fallback()
             return self.f(*args, **kwargs)
         if form.obstacle:
             return self._plain(found, form, form.obstacle, args, kwargs)
@@ -180,7 +189,10 @@ class _Calls:
         found.last = None
         if not form.obstacle:
             self._keep_plain(found, form)
-        if reason not in self.told:
+        self._tell(reason)
+
+    def _tell(self, reason: str) -> None:
+        if reason not in self.told and len(self.told) < _MOST_TOLD:
             self.told.add(reason)
             _core._note_frozen(f"{self.name} is not frozen: {reason}.")
             _core._tell(f"compile: {self.name} is not frozen, and recorded at each call: {reason}")
@@ -220,6 +232,8 @@ class _Calls:
                 self._take(found, call)
         except _CannotFreeze as reason:
             self._give_up(found, form, str(reason))
+        except RecursionError:
+            self._give_up(found, form, "what it returns is nested too deeply, or contains itself")
         except TooMuch:
             self._give_up(found, form, "it reaches more objects than can be looked at")
         return result
@@ -353,6 +367,8 @@ class _Calls:
         used |= {token[2] for token in call.result if token[0] == _HANDLE}
         used |= {number for _, is_handle, number in call.stores if is_handle}
         used |= {call.alias[i] for i in used}
+        # Where one tensor is in two places the function may have put it there, as it would the next time too.
+        used |= {root for root, times in Counter(call.alias).items() if times > 1}
         # Handles as C++ counts them: the arguments, then the places that matter.
         count = len(form.tensors)
         final = {i: i for i in range(count)}
@@ -398,6 +414,7 @@ class _Calls:
             "verify": self.verify,
         }
         self.compiled._keep(described, _MOST_SIGNATURES)
+        self.new_ones = 0
         call.recorder.set_origins(call.origins)
         _core._note_frozen(
             f"{self.name} is frozen: {call.recorder.ops} ops, {call.recorder.inputs} inputs, "
@@ -495,7 +512,7 @@ def _result_tokens(result: Any, handles: _Handles, wanted: _Wanted) -> list[tupl
             children = list(value.values())
         else:
             node = tree._node(value)
-            if node is None or not any(isinstance(leaf, Tensor) for leaf in tree.leaves(value)):
+            if node is None:
                 tokens.append((_CONSTANT, value, 0))
                 return
             children, rebuild = node

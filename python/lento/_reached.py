@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -25,15 +26,16 @@ ATOMS: frozenset[type] = frozenset(
 #: What optimizers are asked for at each call.
 _ASKED_ANEW = ("lr", "step_count")
 
-_MOST_PLACES = 50_000
+_MOST_PLACES = 10_000  # looking at them costs 15 ns each
+_MOST_ITEMS = 1_000  # of a list or dict that is looked into
 _DEEPEST = 60
-_OF_OTHERS = frozenset(sys.stdlib_module_names) - {"__main__", "types", "argparse", "collections"} | {
-    "numpy",
-    "torch",
-    "jax",
-    "scipy",
-    "pandas",
-}
+#: Packages that keep no tensors of Lento's, and whose numbers no function depends on. The standard library is found by
+#: where it lies, as a user's module may have a name of its.
+_OF_OTHERS = frozenset(
+    ["numpy", "torch", "jax", "jaxlib", "scipy", "pandas", "sklearn", "matplotlib", "PIL", "IPython", "tqdm", "pytest"]
+)
+_STANDARD = sysconfig.get_paths()["stdlib"]
+_known_packages: dict[str, bool] = {}
 
 
 class Place(NamedTuple):
@@ -65,6 +67,25 @@ def _is_numpy_scalar(value: Any) -> bool:
 
 def _package(thing: Any) -> str:
     return str(getattr(thing, "__module__", None) or "").partition(".")[0]
+
+
+def _is_of_others(package: str) -> bool:
+    """Whether a package is one of other libraries, or of the standard library."""
+    found = _known_packages.get(package)
+    if found is None:
+        file = getattr(sys.modules.get(package), "__file__", None)
+        if file is None:
+            found = package in sys.stdlib_module_names and package != "__main__"
+        else:
+            found = file.startswith(_STANDARD) and "site-packages" not in file
+        found = _known_packages[package] = found or package in _OF_OTHERS
+    return found
+
+
+def _is_users(thing: Any) -> bool:
+    """Whether a function or class is neither Lento's nor of others."""
+    package = _package(thing)
+    return package != "lento" and not _is_of_others(package)
 
 
 def _names(code: types.CodeType) -> frozenset[str]:
@@ -135,11 +156,11 @@ class Reached:
         elif isinstance(value, list | tuple):
             if not isinstance(value, tuple):
                 self._found.append((Place(LENGTH, SAME, value, len(value), None, f"the length of {name}"), False))
-            for i, item in enumerate(value):
+            for i, item in enumerate(value if len(value) <= _MOST_ITEMS else ()):
                 self._add(LIST, value, i, item, f"{name}[{i}]", depth, atoms, False)
         elif isinstance(value, dict):
             self._found.append((Place(LENGTH, SAME, value, len(value), None, f"the length of {name}"), False))
-            for key, item in list(value.items()):
+            for key, item in list(value.items()) if len(value) <= _MOST_ITEMS else ():
                 self._add(DICT, value, key, item, f"{name}[{key!r}]", depth, atoms, False)
         elif isinstance(value, type):
             self._add_class(value, name, depth)
@@ -157,7 +178,7 @@ class Reached:
             self._visit(f.__defaults__, f"{f.__name__}.__defaults__", depth, atoms)
         if f.__kwdefaults__:
             self._visit(f.__kwdefaults__, f"{f.__name__}.__kwdefaults__", depth, atoms)
-        if _package(f) == "lento" or _package(f) in _OF_OTHERS:
+        if not _is_users(f):
             return
         names = _names(f.__code__)
         self._names |= names
@@ -170,7 +191,11 @@ class Reached:
         value = known[name]
         if not isinstance(value, types.ModuleType):
             self._add(DICT, known, name, value, name, depth, atoms, False)
-        elif value.__name__.partition(".")[0] not in _OF_OTHERS | {"lento"} and id(value) not in self._seen:
+        elif (
+            not _is_of_others(value.__name__.partition(".")[0])
+            and value.__name__.partition(".")[0] != "lento"
+            and id(value) not in self._seen
+        ):
             self._seen.add(id(value))
             for inner in sorted(names & vars(value).keys()):
                 if not isinstance(vars(value)[inner], types.ModuleType):
@@ -178,7 +203,7 @@ class Reached:
 
     def _add_class(self, kind: type, name: str, depth: int) -> None:
         """The numbers that a class of the user's has. Tensors there are not found: nobody may put others there."""
-        if _package(kind) == "lento" or _package(kind) in _OF_OTHERS:
+        if not _is_users(kind):
             return
         own = next((held for held in gc.get_referents(vars(kind)) if type(held) is dict), {})
         for key, item in list(own.items()):
@@ -188,7 +213,7 @@ class Reached:
     def _visit_object(self, value: Any, name: str, depth: int, atoms: bool) -> None:
         kind = type(value)
         own = getattr(value, "__dict__", None)
-        if type(own) is not dict or _package(kind) in _OF_OTHERS:
+        if type(own) is not dict or _is_of_others(_package(kind)):
             return
         atoms = atoms and not _is_optimizer(kind)
         for base in kind.__mro__[:-1]:
@@ -199,7 +224,7 @@ class Reached:
                 self._add_class(base, base.__name__, depth)
             for method in _functions(base):
                 self._names |= _names(method.__code__)
-                if _package(base) != "lento" and _package(base) not in _OF_OTHERS:
+                if _is_users(base):
                     self._visit(method, f"{base.__name__}.{method.__name__}", depth + 1, atoms)
         # An attribute that is new may hide one of the class.
         self._found.append((Place(LENGTH, SAME, own, len(own), None, f"the attributes of {name}"), False))

@@ -167,6 +167,7 @@ void bind_recorded_calls(nb::module_& module) {
     node_name = PyUnicode_InternFromString("_node");
   });
   module.def("_count_freeze_record", &count_freeze_record);
+  module.def("_count_freeze_fallback", &count_freeze_fallback);
   module.def("_note_frozen", &note_frozen);
   module.def("_tell", [](const std::string& message) { warn(WarningKind::other, message); });
   module.def("_generator_address",

@@ -626,6 +626,27 @@ def test_f5_signatures_are_bounded() -> None:
     assert counts["freeze.record"] == 2
 
 
+def test_f4_arguments_that_are_others_at_each_call() -> None:
+    g = lento.compile(lambda x, i: x + i)
+    counts = Counts()
+    with pytest.warns(RuntimeWarning, match="numbers that vary are given as 0-d tensors"):
+        for i in range(70):
+            np.testing.assert_array_equal(g(ones(), i).numpy(), np.full(3, 1 + i, np.float32))
+    assert (counts["freeze.record"], counts["freeze.fallback"]) == (64, 6)
+
+
+def test_f4_a_result_or_an_argument_that_contains_itself() -> None:
+    def f(x: Any) -> Any:
+        made: list[Any] = [x]
+        made.append(made)
+        return made
+
+    told(f, lambda g: g(ones()), "contains itself")
+    nested: list[Any] = []
+    nested += [nested, nested]
+    told(lambda x, y: y + 1, lambda g: g(nested, ones()), "nested too deeply")
+
+
 def test_f5_threads_call_one_function() -> None:
     g = lento.compile(lambda x: lento.tanh(x) * 2)
     wrong: list[Any] = []
