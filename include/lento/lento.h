@@ -7,6 +7,7 @@
 #include <lento/cache.h>
 #include <lento/checkpoint.h>
 #include <lento/closures.h>
+#include <lento/compile.h>
 #include <lento/constants.h>
 #include <lento/device.h>
 #include <lento/differentiation.h>
