@@ -43,6 +43,22 @@ def small_ops(p: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
 SMALL_OPS = 500
 
 
+def lorenz(p: Any, point: Any, linear: Any, product: Any) -> Any:
+    """One step of Runge and Kutta's method for Lorenz' equations: a few ops on three numbers."""
+
+    def slope(x: Any) -> Any:
+        return p.matmul(linear, x) + x[0:1] * p.matmul(product, x)
+
+    first = slope(point)
+    second = slope(point + first * (LORENZ_STEP / 2))
+    third = slope(point + second * (LORENZ_STEP / 2))
+    fourth = slope(point + third * LORENZ_STEP)
+    return point + (first + second * 2 + third * 2 + fourth) * (LORENZ_STEP / 6)
+
+
+LORENZ_STEP = 0.01
+
+
 def mandelbrot(p: Any, c: Any, near: Any) -> Any:
     """As in NumPy's books. The number of points that are still inside is another one in every round."""
     z, near = c * 0, near * 0
@@ -94,6 +110,13 @@ def plane(height: int, width: int) -> Make:
         return [(columns + rows[:, None] * 1j).astype(np.complex64), np.zeros((small(height), small(width)), np.int64)]
 
     return make
+
+
+def attractor(random: np.random.Generator, _: Callable[[int], int]) -> list[np.ndarray]:
+    """A point, and the two matrices of Lorenz' equations."""
+    linear = [[-10, 10, 0], [28, -1, 0], [0, 0, -8 / 3]]
+    product = [[0, 0, 0], [0, 0, -1], [0, 1, 0]]
+    return [np.array(values, np.float32) for values in ([1, 1, 20], linear, product)]
 
 
 def vector_and_indices(elements: int) -> Make:
@@ -355,6 +378,16 @@ CASES = [
         unit="ns/op",
         ops=SMALL_OPS * 20,
         steps=20,
+    ),
+    Case(
+        "lorenz",
+        "Lorenz RK4, 3 elements, 20 steps",
+        lorenz,
+        attractor,
+        unit="µs",
+        steps=20,
+        tolerance=1e-4,
+        shrink=1,
     ),
     first("first-call", "first call, 20 ops", "first", 10),
     first("new-shape", "the same at a new shape", "shape", 0.3),

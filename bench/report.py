@@ -30,7 +30,7 @@ def summary(cases: list[Case], results: dict[str, dict[str, dict[str, Any]]], he
             elif "samples_bytes" in result:
                 result["best"] = min(result["samples_bytes"]) / UNITS[case.unit]
         best = {peer: result["best"] for peer, result in peers.items() if "best" in result}
-        others = {peer: value for peer, value in best.items() if peer != "lento"}
+        others = {peer: value for peer, value in best.items() if not peer.startswith("lento")}
         fastest = min(others, key=lambda peer: others[peer], default=None)
         own = best.get("lento")
         rows.append(
@@ -186,7 +186,7 @@ def chart(results: dict[str, Any], folder: Path) -> list[Path]:
         faster = row["ratio"] >= 1
         axes.barh(y, row["ratio"] - 1, left=1, height=0.62, color="#9ecae1" if faster else "#fcbba1", zorder=1)
     peers = [peer for peer in PEERS if peer != "lento"]
-    for peer, marker in zip(peers, "osD^vP*X", strict=True):
+    for peer, marker in zip(peers, "osD^vP*Xh", strict=True):
         points = [
             (row["results"][peer]["best"] / row["results"]["lento"]["best"], y)
             for y, row in enumerate(rows)

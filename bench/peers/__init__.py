@@ -11,6 +11,7 @@ import numpy as np
 # name: (label in tables, module:class), in the order of the table's columns.
 PEERS = {
     "lento": ("Lento", "lento:Lento"),
+    "lento.compile": ("Lento, frozen", "lento:LentoFrozen"),
     "numpy": ("NumPy", "numpy:NumPy"),
     "numexpr": ("numexpr", "numexpr:NumExpr"),
     "torch": ("torch", "torch:Torch"),

@@ -1,4 +1,4 @@
-"""Lento, as its users write: plain functions, nothing is decorated."""
+"""Lento, as its users write: plain functions, and the same with lento.compile around them."""
 
 from __future__ import annotations
 
@@ -91,3 +91,23 @@ class Lento(Peer):
             return weights["scale"]
 
         return step
+
+
+class LentoFrozen(Lento):
+    """With lento.compile around each function: what recording costs is what this does not have."""
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lento.compile(lambda *inputs: function(self, *inputs))
+
+    def wait(self, result: Any) -> None:
+        """A frozen call has begun by itself; one that is recorded has not."""
+        lento.step()
+        lento.wait()
+
+    def trainer(
+        self, loss: Callable[..., Any], weights: dict[str, Any], batch: list[Any], rate: float
+    ) -> Callable[[], Any]:
+        return lento.compile(super().trainer(loss, weights, batch, rate))
+
+    def updater(self, weights: dict[str, Any], gradients: dict[str, Any], rate: float) -> Callable[[], Any]:
+        return lento.compile(super().updater(weights, gradients, rate))
