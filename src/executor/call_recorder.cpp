@@ -18,6 +18,9 @@ std::uint64_t fresh_id() {
 
 thread_local CallRecorder* current_recorder = nullptr;
 
+/// As many bytes of the host as a plan may hold as a constant (clause T4).
+constexpr std::size_t kConstantBytes = 64;
+
 OperandRef leaf_ref(Tape& tape, const TensorState& state) {
   // One value of its own for each leaf: leaves are told apart by their tensors, which may have no value yet.
   const ValueRef stand_in = Value::ready(BufferRef{}, {state.dtype, state.device, state.shape, {}});
@@ -66,6 +69,14 @@ void CallRecorder::check_generators() {
       refuse("a generator is given another seed or state inside, or draws in another thread meanwhile", {});
   }
 }
+
+void CallRecorder::made_of_host_data(const Tensor& x, const void* data, std::size_t bytes) {
+  if (bytes > kConstantBytes || is_stopped_) return;
+  std::string& held = host_data_[state_of(x).id];
+  held.assign(static_cast<const char*>(data), bytes);
+}
+
+CallRecorder* current_call_recorder() { return current_recorder; }
 
 void refuse_recorded_call(std::string_view reason) {
   if (current_recorder != nullptr) current_recorder->refuse(std::string(reason), call_context().source);
@@ -195,6 +206,10 @@ CallGraph CallRecorder::finish(std::span<const Tensor> wanted) {
   call.reads = std::move(extract.leaf_of);
   call.leaves = std::move(leaves_);
   call.origins.resize(call.leaves.size());
+  for (std::size_t i = 0; i < call.leaves.size(); ++i) {
+    const auto known = host_data_.find(state_of(call.leaves[i]).id);
+    if (known != host_data_.end()) call.origins[i].bytes = known->second;
+  }
   call.draws = std::move(draws_);
   call.host = std::move(host_);
   return call;

@@ -45,6 +45,7 @@ struct LeafOrigin {
   static constexpr std::int64_t kConstant = -1;  // made by the function of a few bytes of the host
   static constexpr std::int64_t kUnknown = -2;
   std::int64_t handle = kUnknown;
+  std::optional<std::string> bytes;  // those, where it can be a constant
 };
 
 /// A call that has ended.
@@ -83,6 +84,8 @@ class CallRecorder final : public Watcher {
 
   /// What computes these tensors. After stop(), once.
   CallGraph finish(std::span<const Tensor> wanted);
+  /// A tensor was made of data of the host.
+  void made_of_host_data(const Tensor& x, const void* data, std::size_t bytes);
   /// Whether the tensor was made during the call, by this thread.
   bool was_made_inside(const Tensor& x) const;
 
@@ -95,6 +98,7 @@ class CallRecorder final : public Watcher {
   std::optional<Tape> tape_;                             // what was recorded; its leaves stand for `leaves_`
   std::unordered_map<std::uint64_t, OperandRef> known_;  // by the ids of tensors, which are never used again
   std::vector<Tensor> leaves_;
+  std::unordered_map<std::uint64_t, std::string> host_data_;  // by the ids of tensors that are made of a few bytes
   std::vector<NumberOrigin> numbers_;
   std::optional<RecordedDraws> drawing_;
   std::vector<Draw> draws_;
@@ -110,5 +114,7 @@ class CallRecorder final : public Watcher {
 
 /// What the calling thread does cannot be frozen, if it is recording a call; otherwise nothing.
 void refuse_recorded_call(std::string_view reason);
+/// The recorder of the calling thread's call; null when there is none.
+CallRecorder* current_call_recorder();
 
 }  // namespace lento

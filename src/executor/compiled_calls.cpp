@@ -302,7 +302,7 @@ std::shared_ptr<const Recorded> CompiledCalls::Call::State::describe(const std::
     if (std::count_if(before.begin(), before.end(), is_it) > 1) return nullptr;
     if (first != before.end()) {
       made.call.origins[leaf].handle = first - before.begin();
-    } else if (can_be_constant(*recorder, x)) {
+    } else if (made.call.origins[leaf].bytes) {
       made.call.origins[leaf].handle = LeafOrigin::kConstant;
     } else {
       give_up("it uses a tensor that is neither an argument nor made inside of a few numbers");

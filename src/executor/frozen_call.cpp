@@ -1,6 +1,5 @@
 #include "executor/frozen_call.h"
 
-#include "backend/backend.h"
 #include "base/counters.h"
 #include "base/fork.h"
 #include "base/format.h"
@@ -28,18 +27,6 @@ const CounterId kHit = counter_id("plan.hit");
 const CounterId kEvaluated = counter_id("tensor.evaluated");
 const CounterId kNodes = counter_id("graph.nodes");
 
-/// As many bytes of the host as a plan may hold as a constant (clause T4).
-constexpr std::size_t kConstantBytes = 64;
-
-std::size_t bytes_of(const TensorState& state) { return byte_size(Meta{state.dtype, shape_of(state.shape)}); }
-
-bool same_constant(const Tensor& a, const Tensor& b) {
-  const TensorState& x = state_of(a);
-  const TensorState& y = state_of(b);
-  if (x.dtype != y.dtype || x.shape != y.shape || x.device != y.device) return false;
-  return std::memcmp(x.value->buffer->data(), y.value->buffer->data(), bytes_of(x)) == 0;
-}
-
 /// The line of the first node that reads an input or a number.
 Source line_that_reads(const Graph& graph, OperandRef what) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -51,7 +38,7 @@ Source line_that_reads(const Graph& graph, OperandRef what) {
 
 bool same_leaf(const CallGraph& a, std::uint32_t x, const CallGraph& b, std::uint32_t y) {
   if (a.origins[x].handle != b.origins[y].handle) return false;
-  return a.origins[x].handle != LeafOrigin::kConstant || same_constant(a.leaves[x], b.leaves[y]);
+  return a.origins[x].handle != LeafOrigin::kConstant || a.origins[x].bytes == b.origins[y].bytes;
 }
 
 std::optional<CallDifference> structural_difference(const Graph& a, const Graph& b) {
@@ -78,15 +65,6 @@ Notes& notes() { return ProcessLifetime<Notes>::get(); }
 constexpr std::size_t kMostSentences = 200;
 
 }  // namespace
-
-bool can_be_constant(const CallRecorder& recorder, const Tensor& x) {
-  const TensorState& state = state_of(x);
-  if (state.pending() || !recorder.was_made_inside(x)) return false;
-  const Value& value = *state.value;
-  // What has a producer was computed, by a copy between devices for example.
-  return !value.producer && value.buffer && !value.failure && !value.buffer->shared() &&
-         bytes_of(state) <= kConstantBytes && backend_of(state.device).in_host_memory();
-}
 
 std::optional<CallDifference> difference(const CallGraph& a, const CallGraph& b) {
   if (a.device != b.device) return CallDifference{"it computed on another device the second time", {}};

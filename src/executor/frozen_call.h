@@ -22,9 +22,6 @@ struct CallDifference {
   Source line;
 };
 
-/// What a leaf without a handle may be: a few bytes of the host that the call has made a tensor of.
-bool can_be_constant(const CallRecorder& recorder, const Tensor& x);
-
 /// Nothing when the second call does what the first did: the same graph of the same leaves, the same numbers except
 /// those that are asked for anew, and results in the same places.
 std::optional<CallDifference> difference(const CallGraph& first, const CallGraph& second);

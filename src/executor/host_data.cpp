@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/fail.h"
 #include "base/usable_devices.h"
+#include "executor/call_recorder.h"
 #include "executor/evaluate.h"
 #include "executor/transfer.h"
 #include "tensor/record.h"
@@ -61,7 +62,9 @@ Tensor from_host(const void* data, DType dtype, const Shape& shape, Device devic
     std::transform(first, first + bytes, plain.begin(), [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
     return from_host(plain.data(), dtype, shape, device);
   }
-  return make_tensor(upload(data, bytes, info_here(dtype, device.id(), intern_shape(shape))));
+  Tensor made = make_tensor(upload(data, bytes, info_here(dtype, device.id(), intern_shape(shape))));
+  if (CallRecorder* const recorder = current_call_recorder()) recorder->made_of_host_data(made, data, bytes);
+  return made;
 }
 
 Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fill, DType dtype, const Shape& shape,
@@ -81,7 +84,10 @@ Tensor from_filler(const std::function<void(void* data, std::size_t bytes)>& fil
   BufferRef buffer = backend_of(device.id()).allocate(bytes, device.id());
   checked_fill(buffer->data());
   count(kUploads);
-  return make_ready(std::move(buffer), dtype, intern_shape(shape));
+  const void* const content = buffer->data();
+  Tensor made = make_ready(std::move(buffer), dtype, intern_shape(shape));
+  if (CallRecorder* const recorder = current_call_recorder()) recorder->made_of_host_data(made, content, bytes);
+  return made;
 }
 
 Tensor from_memory(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner, Device device,
