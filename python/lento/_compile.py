@@ -123,6 +123,7 @@ class _Call:
         self.made: list[int] = []  # wanted
         self.result: list[tuple[int, Any, int]] = []
         self.places: list[Place] = []
+        self.unnamed: set[Any] = set()
         self.generators: list[Any] = []
         self.origins: list[int] = []  # of each leaf: an index in handles, or less than 0
 
@@ -315,6 +316,7 @@ class _Calls:
         recorder.set_origins(call.origins)
         call.generators = self._generators(recorder, before, after)
         dropped |= {where for function in recording.functions for where in asked_by(function)}
+        call.unnamed = after.unnamed
         call.places = [place for place in after.places if place.where not in dropped]
         return call
 
@@ -378,9 +380,10 @@ class _Calls:
             handle = -1
             if place.holds == TENSOR:
                 old = keys.get(place.where)
-                if old is None or (call.alias[old] not in used and place.where not in stores):
+                if old is not None and (call.alias[old] in used or place.where in stores):
+                    handle = final[old] = len(final)
+                elif place.where in call.unnamed:
                     continue
-                handle = final[old] = len(final)
             places.append((place, handle))
         alias = sorted((new, old) for old, new in final.items())
         numbers = {old: final.get(call.alias[old], new) for new, old in alias}

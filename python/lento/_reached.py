@@ -94,12 +94,17 @@ def _names(code: types.CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*inner)
 
 
-def _functions(kind: type) -> Iterator[types.FunctionType]:
-    """The methods of a class itself."""
-    for value in vars(kind).values():
+def _functions(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """The methods of a class itself, by the names of its attributes."""
+    for name, value in vars(kind).items():
         for inner in (value, getattr(value, "__func__", None), getattr(value, "fget", None)):
             if isinstance(inner, types.FunctionType):
-                yield inner
+                yield name, inner
+
+
+def _is_called_by_python(name: str) -> bool:
+    """Whether a method is one of operators, calls and the like. What sets an object up names all of its attributes."""
+    return name.startswith("__") and name not in ("__init__", "__post_init__", "__repr__", "__setstate__")
 
 
 class Reached:
@@ -110,13 +115,18 @@ class Reached:
         self._seen: set[int] = set()
         self._names: set[str] = set()
         self._classes: set[type] = set()  # whose methods are known
+        self._methods: list[tuple[str, types.FunctionType, type]] = []  # those that nobody was seen to call
+        self._attributes: dict[Any, str] = {}
         self._kept: list[Any] = []  # objects whose ids are in _seen
         self.generators: dict[int, Generator] = {}
         for name, root in roots:
             if isinstance(root, Generator):
                 self.generators[_core._generator_address(root)] = root
             self._visit(root, name, 0, True)
+        self._visit_methods()
         self.places = [place for place, needs_name in self._found if not needs_name or str(place.key) in self._names]
+        #: Attributes with tensors that no code names: whoever wants one of them reads it, as all of a module's.
+        self.unnamed = {where for where, key in self._attributes.items() if key not in self._names}
 
     def _add(
         self, kind: int, container: Any, key: Any, value: Any, name: str, depth: int, atoms: bool, needs_name: bool
@@ -124,7 +134,10 @@ class Reached:
         if len(self._found) > _MOST_PLACES:
             raise TooMuch
         if isinstance(value, Tensor):
-            self._found.append((Place(kind, TENSOR, container, key, value, name), False))
+            place = Place(kind, TENSOR, container, key, value, name)
+            self._found.append((place, False))
+            if needs_name:
+                self._attributes[place.where] = str(key)
         elif is_atom(value):
             if atoms or key not in _ASKED_ANEW:
                 self._found.append((Place(kind, ATOM, container, key, value, name), needs_name))
@@ -180,6 +193,8 @@ class Reached:
             self._visit(f.__kwdefaults__, f"{f.__name__}.__kwdefaults__", depth, atoms)
         if not _is_users(f):
             return
+        for key, item in list(vars(f).items()):
+            self._add(DICT, vars(f), key, item, f"{f.__name__}.{key}", depth, atoms, True)
         names = _names(f.__code__)
         self._names |= names
         known = f.__globals__
@@ -200,6 +215,18 @@ class Reached:
             for inner in sorted(names & vars(value).keys()):
                 if not isinstance(vars(value)[inner], types.ModuleType):
                     self._add(DICT, vars(value), inner, vars(value)[inner], f"{name}.{inner}", depth, atoms, False)
+
+    def _visit_methods(self) -> None:
+        """Methods that some code names or Python calls by itself: what they name and reach, until there are no more."""
+        while True:
+            called = [one for one in self._methods if one[0] in self._names or _is_called_by_python(one[0])]
+            if not called:
+                return
+            self._methods = [one for one in self._methods if one not in called]
+            for name, method, kind in called:
+                self._names |= _names(method.__code__)
+                if _is_users(kind):
+                    self._visit(method, f"{kind.__name__}.{name}", 1, True)
 
     def _add_class(self, kind: type, name: str, depth: int) -> None:
         """The numbers that a class of the user's has. Tensors there are not found: nobody may put others there."""
@@ -222,10 +249,7 @@ class Reached:
             self._classes.add(base)
             if atoms:
                 self._add_class(base, base.__name__, depth)
-            for method in _functions(base):
-                self._names |= _names(method.__code__)
-                if _is_users(base):
-                    self._visit(method, f"{base.__name__}.{method.__name__}", depth + 1, atoms)
+            self._methods += [(name, method, base) for name, method in _functions(base)]
         # An attribute that is new may hide one of the class.
         self._found.append((Place(LENGTH, SAME, own, len(own), None, f"the attributes of {name}"), False))
         for key, item in list(own.items()):

@@ -75,5 +75,7 @@ def host_number(function: Callable[[], _N]) -> _N:
         >>> f(x)
         tensor([0.25, 0.25], dtype=float32)
     """
+    if not callable(function):
+        raise fail(TypeError, f"host_number(): a function is expected, not {type(function).__name__}")
     recording = current.recording
     return function() if recording is None else recording.host_number(function)

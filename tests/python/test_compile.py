@@ -344,6 +344,63 @@ def test_f3_a_number_beside_the_function_that_changes_is_seen() -> None:
         assert bits(plain.step()) == bits(g())
 
 
+def test_f3_the_shape_of_a_tensor_that_is_not_computed_with_is_seen() -> None:
+    class Cache:
+        def __init__(self) -> None:
+            self.held: Any = t(1, 2)
+            self.beside = t(1)  # no code names it
+
+        def f(self, x: lento.Tensor) -> lento.Tensor:
+            return x * (0 if self.held is None else self.held.shape[0])
+
+    cache = Cache()
+    g = frozen(cache.f, ones())
+    cache.beside = t(1, 2, 3)
+    counts = Counts()
+    np.testing.assert_array_equal(g(ones()).numpy(), [2, 2, 2])
+    assert counts["freeze.hit"] == 1
+    cache.held = t(1, 2, 3, 4)
+    np.testing.assert_array_equal(g(ones()).numpy(), [4, 4, 4])
+    cache.held = None
+    np.testing.assert_array_equal(g(ones()).numpy(), [0, 0, 0])
+
+
+def test_f3_a_number_that_only_others_use_may_change() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.count = 0
+            self.factor = 2.0
+
+        def step(self, x: lento.Tensor) -> lento.Tensor:
+            return self.scaled(x)
+
+        def scaled(self, x: lento.Tensor) -> lento.Tensor:
+            return x * self.factor
+
+        def report(self) -> str:
+            return f"{self.count} steps"
+
+    trainer = Trainer()
+    g = frozen(trainer.step, ones())
+    counts = Counts()
+    for _ in range(5):
+        trainer.count += 1
+        np.testing.assert_array_equal(g(ones()).numpy(), [2, 2, 2])
+    assert counts["freeze.hit"] == 5
+    trainer.factor = 3.0
+    np.testing.assert_array_equal(g(ones()).numpy(), [3, 3, 3])
+
+
+def test_f3_an_attribute_of_a_function_is_read_anew() -> None:
+    def f(x: lento.Tensor) -> lento.Tensor:
+        return x * f.weight  # type: ignore[attr-defined, no-any-return]
+
+    f.weight = t(2)  # type: ignore[attr-defined]
+    g = frozen(f, t(1))
+    f.weight = t(3)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(g(t(1)).numpy(), [3])
+
+
 def test_f3_a_number_of_a_class_that_changes_is_seen() -> None:
     class Settings:
         scale = 2.0
