@@ -33,7 +33,7 @@ def bits(value: Any) -> list[Any]:
 def warnings_are_errors() -> Iterator[None]:
     """What is not frozen is told, so that no test passes by recording."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         yield
 
 
