@@ -124,6 +124,14 @@ long number_in(PyObject* tuple, Py_ssize_t index) {
   return number;
 }
 
+/// One of the values of an enum whose last value is `last`.
+template <class Kind>
+Kind kind_in(PyObject* tuple, Py_ssize_t index, Kind last) {
+  const long number = number_in(tuple, index);
+  if (number < 0 || number > static_cast<long>(last)) raise(PyExc_ValueError, "a description has the kind %ld", number);
+  return static_cast<Kind>(number);
+}
+
 /// Calls `take(tuple)` for each of a list of tuples.
 template <class Take>
 void each(PyObject* list, const Take& take) {
@@ -133,8 +141,7 @@ void each(PyObject* list, const Take& take) {
 PyRef object_in(PyObject* tuple, Py_ssize_t index) { return PyRef::borrow(PyTuple_GET_ITEM(tuple, index)); }
 
 TakenFrom taken_from(PyObject* tuple, Py_ssize_t index) {
-  return {static_cast<TakenFrom::Kind>(number_in(tuple, index)),
-          static_cast<std::uint32_t>(number_in(tuple, index + 1))};
+  return {kind_in(tuple, index, TakenFrom::Kind::constant), static_cast<std::uint32_t>(number_in(tuple, index + 1))};
 }
 
 template <class Token>
@@ -148,7 +155,7 @@ void describe_tensor(Token& token, PyObject* tensor) {
 // (kind, object, count)
 void read_arguments(FrozenEntry& entry, PyObject* list) {
   each(list, [&](PyObject* given) {
-    ArgumentToken token{static_cast<ArgumentToken::Kind>(number_in(given, 0)), object_in(given, 1),
+    ArgumentToken token{kind_in(given, 0, ArgumentToken::Kind::dict), object_in(given, 1),
                         static_cast<std::uint32_t>(number_in(given, 2))};
     if (token.kind == ArgumentToken::Kind::tensor) {
       describe_tensor(token, token.object.get());
@@ -162,8 +169,8 @@ void read_arguments(FrozenEntry& entry, PyObject* list) {
 void read_places(FrozenEntry& entry, PyObject* list) {
   each(list, [&](PyObject* given) {
     Place place;
-    place.kind = static_cast<Place::Kind>(number_in(given, 0));
-    place.holds = static_cast<Place::Holds>(number_in(given, 1));
+    place.kind = kind_in(given, 0, Place::Kind::length);
+    place.holds = kind_in(given, 1, Place::Holds::tensor);
     place.container = object_in(given, 2);
     if (place.kind == Place::Kind::dict) place.key = object_in(given, 3);
     if (place.kind == Place::Kind::list || place.kind == Place::Kind::length) place.index = number_in(given, 3);
@@ -182,7 +189,7 @@ void read_places(FrozenEntry& entry, PyObject* list) {
 
 void read_results(FrozenEntry& entry, PyObject* description) {
   each(item(description, "result"), [&](PyObject* given) {  // (kind, object, index)
-    entry.result.push_back({static_cast<ResultToken::Kind>(number_in(given, 0)), object_in(given, 1),
+    entry.result.push_back({kind_in(given, 0, ResultToken::Kind::rebuild), object_in(given, 1),
                             static_cast<std::uint32_t>(number_in(given, 2))});
   });
   each(item(description, "made"), [&](PyObject* given) { entry.made.push_back(taken_from(given, 0)); });
