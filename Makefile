@@ -10,7 +10,7 @@ DEVICE ?=
 TEST_ON_DEVICE := @SAMPLE="$(SAMPLE)" DELAYS="$(DELAYS)" scripts/test-on-device $(PRESET) $(DEVICE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-fetch fuzz bits ulp bench bench-internal \
+.PHONY: help setup build library package build-tests demo test test-cpp test-python test-peers test-programs test-array-api test-collisions test-isa test-fetch fuzz bits ulp bench bench-internal \
   lint check-includes format sanitize docs docs-charts docs-tables install wheel test-wheel clean
 
 help: ## list the targets
@@ -66,6 +66,9 @@ test-array-api: package ## run the conformance suite of the Array API in FOLDER,
 
 test-collisions: setup ## run tests with a library in which all hashes are equal (ALL=1: all that can run there)
 	@scripts/test-collisions $(if $(ALL),--all)
+
+test-isa: setup ## run code for AVX2 alone and for ARM in an emulator, which this installs (SAMPLE=7: a part of it; ISA=avx2|arm: one of them)
+	@scripts/test-isa $(or $(SAMPLE),1) $(ISA)
 
 test-fetch: setup ## build examples/cpp-template with Lento as a part of it (FetchContent), and run it (minutes)
 	@cmake -G Ninja -S examples/cpp-template -B build/fetched -DAPP_FETCH_LENTO=ON -DFETCHCONTENT_SOURCE_DIR_LENTO=$(CURDIR)

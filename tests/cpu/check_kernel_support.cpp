@@ -2,6 +2,7 @@
 
 #include "backends/cpu/long_reduction.h"
 #include "backends/reference/interpret_kernel.h"
+#include "cpu/first_difference.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "cpu/interpreting_driver.h"
 
 #include "backends/reference/interpreter.h"
-#include "cpu/check_kernel.h"
+#include "cpu/first_difference.h"
 #include "cpu/graph_case.h"
 #include "ir/random_inputs.h"
 #include "ir/run_graph.h"

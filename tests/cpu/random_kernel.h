@@ -67,7 +67,4 @@ KernelCall every_cast(Random& random, DType from, std::int64_t length);
 /// Every reduction of one operand, `length` elements each.
 KernelCall every_reduction(Random& random, const KernelChoice& choice);
 
-/// The first element in which the memory of an operand differs, or -1. All nans are equal.
-std::int64_t first_difference(DType dtype, const std::vector<std::byte>& a, const std::vector<std::byte>& b);
-
 }  // namespace lento::testing

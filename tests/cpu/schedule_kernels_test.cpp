@@ -10,6 +10,7 @@
 #include "compiler/passes/simplify.h"
 #include "compiler/schedule.h"
 #include "cpu/check_kernel.h"
+#include "cpu/first_difference.h"
 #include "cpu/graph_case.h"
 #include "ir/op_elementwise.gen.h"
 #include "ir/random_inputs.h"

@@ -1,4 +1,6 @@
 // show_versions: what a report of a bug should tell.
+#include "backends/cpu/processors.h"
+
 #include <lento/about.h>
 #include <lento/threads.h>
 #include <lento/version.h>
@@ -7,6 +9,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -34,6 +37,24 @@ TEST(Versions, TheTableNamesWhatMatters) {
   }
   EXPECT_FALSE(rows["system"].empty());
   EXPECT_FALSE(rows["cache on disk"].empty());
+}
+
+/// The flags of the first processor, as the system tells them: " fpu vme ... ".
+std::string processor_flags() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("flags")) return line + " ";
+  }
+  return "";
+}
+
+/// An emulated processor is not the one that the system tells of: LENTO_TEST_ISA says what it has (scripts/test-isa).
+TEST(Versions, TheInstructionSetIsTheProcessors) {
+  const char* const emulated = std::getenv("LENTO_TEST_ISA");
+  const bool wide = emulated != nullptr ? std::string(emulated) == "x86-64-v4 (AVX-512)"
+                                        : processor_flags().find(" avx512vl ") != std::string::npos;
+  EXPECT_EQ(about().instruction_set, wide ? "x86-64-v4 (AVX-512)" : "x86-64-v3 (AVX2)");
+  EXPECT_EQ(cpu::has_wide_vectors(), wide);
 }
 
 TEST(Versions, RowsComeInOneOrderWithoutRepetition) {
