@@ -99,8 +99,9 @@ inline bool plain_int(PyObject* object, std::int64_t& number) {
   return is_too_large == 0;
 }
 
-inline bool plain_bound(PyObject* object, std::optional<std::int64_t>& bound) {
-  return object == Py_None || plain_int(object, bound.emplace());
+inline bool plain_bound(PyObject* object, bool& is_there, std::int64_t& bound) {
+  is_there = object != Py_None;
+  return !is_there || plain_int(object, bound);
 }
 
 // An index of ints, slices of ints, `...` and None: most are. Runs no Python code.
@@ -124,13 +125,15 @@ class BasicIndex {
     if (PySlice_Check(object)) {
       const auto* slice = reinterpret_cast<PySliceObject*>(object);
       item.kind = BasicItem::Kind::slice;
-      return plain_bound(slice->start, item.start) && plain_bound(slice->stop, item.stop) &&
+      item.step = 1;
+      return plain_bound(slice->start, item.has_start, item.start) &&
+             plain_bound(slice->stop, item.has_stop, item.stop) &&
              (slice->step == Py_None || plain_int(slice->step, item.step));
     }
     item.kind = object == Py_None       ? BasicItem::Kind::new_axis
                 : object == Py_Ellipsis ? BasicItem::Kind::ellipsis
                                         : BasicItem::Kind::position;
-    return item.kind != BasicItem::Kind::position || plain_int(object, item.start.emplace());
+    return item.kind != BasicItem::Kind::position || plain_int(object, item.start);
   }
 
   std::array<BasicItem, kMostBasicItems> items_;
@@ -209,7 +212,7 @@ PyObject* get_row(PyObject* self, Py_ssize_t row) noexcept {
   }
   try {
     const Source line = current_source();
-    const BasicItem item{BasicItem::Kind::position, static_cast<std::int64_t>(row), std::nullopt, 1};
+    const BasicItem item{BasicItem::Kind::position, true, false, static_cast<std::int64_t>(row), 0, 1};
     before_recording("getitem", line, self);
     {
       const CallScope call("getitem", line);

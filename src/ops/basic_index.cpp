@@ -65,14 +65,15 @@ bool resolve(const Shape& shape, std::span<const BasicItem> items, Parts& parts)
         break;
       case BasicItem::Kind::position: {
         const std::int64_t extent = shape[axis++];
-        const std::int64_t position = *item.start;
+        const std::int64_t position = item.start;
         if (position < -extent || position >= extent) return false;
         good = parts.add({Part::Kind::position, position < 0 ? position + extent : position, 1, 1});
         break;
       }
       case BasicItem::Kind::slice: {
         if (item.step == 0) return false;
-        const SliceRange range = slice_range(item.start, item.stop, item.step, shape[axis++]);
+        const SliceRange range = slice_range(item.has_start ? &item.start : nullptr,
+                                             item.has_stop ? &item.stop : nullptr, item.step, shape[axis++]);
         good = parts.add({Part::Kind::range, range.start, range.size, range.step});
         break;
       }
@@ -167,17 +168,17 @@ const Form& form_of(ShapeId x, const Shape& shape, const Parts& parts) {
   return form;
 }
 
-/// The starts of the parts that are sliced, as operands.
+/// The starts of the parts that are sliced.
 struct Starts {
   Starts(const Form& form, const Parts& parts) : count(form.sliced_count) {
     for (std::size_t i = 0; i < count; ++i) {
       const Part& part = parts.parts[form.sliced[i]];
-      numbers[i] = {Scalar(part.size == 0 ? std::int64_t{0} : part.start), DType::int64};
+      numbers[i] = part.size == 0 ? 0 : part.start;
     }
   }
-  std::span<const ScalarArgument> all() const { return {numbers.data(), count}; }
+  std::span<const std::int64_t> all() const { return {numbers.data(), count}; }
 
-  std::array<ScalarArgument, kMostParts> numbers;
+  std::array<std::int64_t, kMostParts> numbers;
   std::size_t count;
 };
 
@@ -195,9 +196,8 @@ Tensor filled(const Scalar& number, const TensorState& x, ShapeId shape) {
       !fits(number, x.dtype)) {
     return {};
   }
-  const ScalarArgument value{number, x.dtype};
-  return record_known({op::full, x.dtype, x.device, shape, intern(FullAttrs{shape_of(shape), x.dtype})}, {},
-                      {&value, 1});
+  return record_known({op::full, x.dtype, x.device, shape, intern(FullAttrs{shape_of(shape), x.dtype})},
+                      {number, x.dtype});
 }
 
 }  // namespace
@@ -214,7 +214,7 @@ Tensor get_basic(const Tensor& x, std::span<const BasicItem> items) {
   TensorState* const operands[] = {state};
   Tensor region =
       record_known({op::strided_slice, state->dtype, state->device, form.region, form.slice}, operands, starts.all());
-  if (!region.defined()) return region;
+  if (!region.defined() || form.base == form.region) return region;
   return reshape_known(region, form.base, form.to_base);
 }
 

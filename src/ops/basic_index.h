@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace lento {
@@ -16,10 +15,13 @@ namespace lento {
 struct BasicItem {
   enum class Kind : std::uint8_t { position, slice, ellipsis, new_axis };
 
-  Kind kind = Kind::slice;
-  std::optional<std::int64_t> start;  // of a slice, or the position
-  std::optional<std::int64_t> stop;
-  std::int64_t step = 1;
+  // Nothing has a value from the start: an index has room for more items than it has, and is made for every op.
+  Kind kind;
+  bool has_start;  // of a slice; true for a position
+  bool has_stop;
+  std::int64_t start;  // or the position
+  std::int64_t stop;
+  std::int64_t step;
 };
 inline constexpr std::size_t kMostBasicItems = 8;
 

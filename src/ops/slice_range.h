@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 namespace lento {
 
@@ -13,14 +12,14 @@ struct SliceRange {
   std::int64_t step;  // 1 where there are fewer than two elements
 };
 
-/// As Python's slice.indices(); the step must not be 0.
-inline SliceRange slice_range(const std::optional<std::int64_t>& first, const std::optional<std::int64_t>& last,
-                              std::int64_t step, std::int64_t extent) {
+/// As Python's slice.indices(): null bounds are left out. The step must not be 0.
+inline SliceRange slice_range(const std::int64_t* first, const std::int64_t* last, std::int64_t step,
+                              std::int64_t extent) {
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? extent : extent - 1;
   const auto clamped = [&](std::int64_t bound) { return std::clamp(bound < 0 ? bound + extent : bound, low, high); };
-  const std::int64_t start = first ? clamped(*first) : step > 0 ? low : high;
-  const std::int64_t stop = last ? clamped(*last) : step > 0 ? high : low;
+  const std::int64_t start = first != nullptr ? clamped(*first) : step > 0 ? low : high;
+  const std::int64_t stop = last != nullptr ? clamped(*last) : step > 0 ? high : low;
   const std::int64_t span = step > 0 ? stop - start : start - stop;
   if (span <= 0) return {start, 0, 1};
   if (step == 1) return {start, span, 1};

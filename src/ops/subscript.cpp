@@ -82,7 +82,8 @@ std::int64_t axes_used(const Index& index) {
 Part range_part(const Slice& slice, std::int64_t extent) {
   const std::int64_t step = slice.step.value_or(1);
   if (step == 0) fail<ValueError>("a slice step cannot be zero");
-  const SliceRange range = slice_range(slice.start, slice.stop, step, extent);
+  const SliceRange range =
+      slice_range(slice.start ? &*slice.start : nullptr, slice.stop ? &*slice.stop : nullptr, step, extent);
   Part part{Part::Kind::range};
   part.start = range.start;
   part.size = range.size;
@@ -352,13 +353,14 @@ bool as_basic(std::span<const Index> index, std::array<BasicItem, kMostBasicItem
   for (std::size_t i = 0; i < index.size(); ++i) {
     BasicItem& item = items[i];
     if (const Slice* slice = index[i].slice()) {
-      item = {BasicItem::Kind::slice, slice->start, slice->stop, slice->step.value_or(1)};
+      item = {BasicItem::Kind::slice,   slice->start.has_value(), slice->stop.has_value(),
+              slice->start.value_or(0), slice->stop.value_or(0),  slice->step.value_or(1)};
     } else if (const std::int64_t* position = index[i].position()) {
-      item = {BasicItem::Kind::position, *position, std::nullopt, 1};
+      item = {BasicItem::Kind::position, true, false, *position, 0, 1};
     } else if (index[i].is_ellipsis()) {
-      item = {BasicItem::Kind::ellipsis, std::nullopt, std::nullopt, 1};
+      item = {BasicItem::Kind::ellipsis, false, false, 0, 0, 1};
     } else if (index[i].is_new_axis()) {
-      item = {BasicItem::Kind::new_axis, std::nullopt, std::nullopt, 1};
+      item = {BasicItem::Kind::new_axis, false, false, 0, 0, 1};
     } else {
       return false;
     }

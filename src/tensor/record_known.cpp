@@ -9,8 +9,11 @@
 
 namespace lento {
 
-Tensor record_known(const KnownOp& known, std::span<TensorState* const> tensors,
-                    std::span<const ScalarArgument> numbers) {
+namespace {
+
+/// `add_operands` fills in the operands, of which nothing may throw but for lack of memory.
+template <class AddOperands>
+Tensor append_known(const KnownOp& known, std::span<TensorState* const> tensors, AddOperands add_operands) {
   Tensor result;
   if (current_watcher != nullptr) return result;
   Source source = current_call.source;
@@ -24,10 +27,6 @@ Tensor record_known(const KnownOp& known, std::span<TensorState* const> tensors,
     for (const TensorState* state : tensors) {
       if (state->device != known.device || !can_be_operand(tape, *state)) return result;
     }
-    std::array<OperandRef, kMostKnownOperands> operands;
-    std::size_t count = 0;
-    for (TensorState* state : tensors) operands[count++] = tensor_ref(tape, *state);
-    for (const ScalarArgument& number : numbers) operands[count++] = tape.add_scalar(number.value, number.dtype);
     Record& record = tape.next();
     record.op = known.op;
     record.dtype = known.dtype;
@@ -36,7 +35,7 @@ Tensor record_known(const KnownOp& known, std::span<TensorState* const> tensors,
     record.operands[0] = record.operands[1] = record.operands[2] = {};
     record.result_index = 0;
     record.padding = 0;
-    tape.set_operands(record, {operands.data(), count});
+    add_operands(tape, record);
     result = commit_with_handle(tape, record, source);
     long_tape = is_long(tape);
   }
@@ -45,6 +44,32 @@ Tensor record_known(const KnownOp& known, std::span<TensorState* const> tensors,
     trim(tape);
   }
   return result;
+}
+
+}  // namespace
+
+Tensor record_known(const KnownOp& known, std::span<TensorState* const> tensors,
+                    std::span<const std::int64_t> integers) {
+  return append_known(known, tensors, [&](Tape& tape, Record& record) {
+    std::array<OperandRef, kMostKnownOperands> many;
+    const std::size_t all = tensors.size() + integers.size();
+    const bool few = all <= Record::kInlineOperands;
+    OperandRef* next = few ? record.operands : many.data();
+    for (TensorState* state : tensors) *next++ = tensor_ref(tape, *state);
+    for (const std::int64_t integer : integers) *next++ = tape.add_scalar(integer, DType::int64);
+    if (few) {
+      record.operand_count = static_cast<std::uint8_t>(all);
+    } else {
+      tape.set_operands(record, {many.data(), all});
+    }
+  });
+}
+
+Tensor record_known(const KnownOp& known, const ScalarArgument& number) {
+  return append_known(known, {}, [&](Tape& tape, Record& record) {
+    record.operands[0] = tape.add_scalar(number.value, number.dtype);
+    record.operand_count = 1;
+  });
 }
 
 }  // namespace lento

@@ -287,6 +287,8 @@ class Optimizer:
     def _found(self, gradients: Any) -> list[Any] | None:
         """The gradients of the parameters where modules in a tree have those of all."""
         found = gradients_by_tensor(gradients)
+        if not found and self.parameters:
+            return None
         missing = [name for name, p in self.parameters.items() if id(p) not in found]
         if not missing:
             return [found[id(p)] for p in self.parameters.values()]
