@@ -200,7 +200,7 @@ bool comes_to_run_here(F&& evaluate) {
 
 TEST_F(Async, E1_WhatTheLastRunTookIsBelievedInEveryWayOfEvaluating) {
   const Device reference("reference:0");
-  const Tensor x = zeros({6, 6}, DType::float32, reference);  // estimated at 36 µs: a product is taken to be long there
+  const Tensor x = zeros({5, 5}, DType::float32, reference);  // estimated at 25 µs: a product is taken to be long there
   eval(x);
   wait();
   const auto first_runs_here = [&] {
