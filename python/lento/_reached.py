@@ -103,7 +103,10 @@ def _functions(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
 
 
 def _is_called_by_python(name: str) -> bool:
-    """Whether a method is one of operators, calls and the like. What sets an object up names all of its attributes."""
+    """Whether a method is one of operators, calls and the like, or what the call of a module calls. What sets an object
+    up is not: it names all attributes."""
+    if name == "forward":
+        return True
     return name.startswith("__") and name not in ("__init__", "__post_init__", "__repr__", "__setstate__")
 
 

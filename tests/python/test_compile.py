@@ -391,6 +391,28 @@ def test_f3_a_number_that_only_others_use_may_change() -> None:
     np.testing.assert_array_equal(g(ones()).numpy(), [3, 3, 3])
 
 
+def test_f3_a_number_that_a_module_uses_is_seen() -> None:
+    class Scaled(lento.nn.Module):
+        def __init__(self) -> None:
+            self.weight = t(1, 2)
+            self.factor = 2.0
+
+        def forward(self, x: lento.Tensor) -> lento.Tensor:
+            return x * self.weight * self.factor
+
+    model = lento.nn.Sequential(Scaled(), Scaled())
+    g = frozen(lambda x: model(x), t(1, 1))
+    model[1].factor = 3.0
+    for _ in range(3):
+        np.testing.assert_array_equal(g(t(1, 1)).numpy(), [6, 24])
+    by_argument = frozen(lambda m, x: m(x), model, t(1, 1))
+    model[0].factor = 1.0
+    counts = Counts()
+    for _ in range(4):
+        np.testing.assert_array_equal(by_argument(model, t(1, 1)).numpy(), [3, 12])
+    assert counts["freeze.hit"] == 2
+
+
 def test_f3_an_attribute_of_a_function_is_read_anew() -> None:
     def f(x: lento.Tensor) -> lento.Tensor:
         return x * f.weight  # type: ignore[attr-defined, no-any-return]
