@@ -1,14 +1,17 @@
 // Runs, on an ARM processor, the kernels of neon_kernels.cpp and compares every bit of what they write. Each case is
-// run by the code of each tier: whole, cut into parts at random, and, where it reduces, with reductions shared as
-// threads share them. scripts/test-isa links this with the kernels.
+// run by the code of each tier: whole, cut into parts at random, with operands against pages that cannot be touched,
+// and, where it reduces, with reductions shared as threads share them. scripts/test-isa links this with the kernels.
 //
 //     neon_driver CASES COUNT    exits with 0 if the file has COUNT cases and all of them are right
 #include "backends/cpu/code/kernel_loops.h"
+#include "cpu/fenced_memory.h"
 #include "cpu/first_difference.h"
+#include "cpu/random_kernel.h"
 #include "isa/kernel_case.h"
 
 #include <algorithm>
 #include <bit>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -26,10 +29,19 @@ namespace lento::testing {
 namespace {
 
 using Memory = std::vector<Bytes>;
-using Random = std::mt19937_64;
 
 std::int64_t up_to(Random& random, std::int64_t limit) {
   return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit));
+}
+
+/// What the program is at when it touches what it may not.
+const KernelCase* running = nullptr;
+
+void tell_and_end(int) {
+  const auto tell = [](const std::string& text) { return ::write(STDOUT_FILENO, text.data(), text.size()) >= 0; };
+  const bool told = tell("FAILED: memory beside an operand was touched, or code ran astray, in\n") &&
+                    (running == nullptr || tell(running->text + "\n"));
+  std::_Exit(told ? 1 : 2);
 }
 
 /// The bytes of an element, the highest first.
@@ -54,6 +66,26 @@ class Runner {
     Memory memory = case_.memory;
     calls_.run(arguments(memory), range(), false);
     return is_right(memory, "whole");
+  }
+
+  /// A byte too many ends the program.
+  void fenced(bool at_end) {
+    std::vector<FencedMemory> memory;
+    std::vector<void*> addresses;
+    for (std::size_t j = 0; j < case_.memory.size(); ++j) {
+      const KernelOperandInfo& operand = case_.kernel.operands[j];
+      if (operand.counted) {
+        addresses.push_back(std::bit_cast<void*>(case_.starts[j]));
+        continue;
+      }
+      const std::size_t spare = kGuard * size_of(operand.dtype);
+      const std::size_t bytes = case_.memory[j].size() - 2 * spare;
+      std::byte* data = memory.emplace_back(bytes, at_end).data();
+      std::copy_n(case_.memory[j].data() + spare, bytes, data);
+      addresses.push_back(data + case_.starts[j] * std::int64_t(size_of(operand.dtype)) - std::int64_t(spare));
+    }
+    calls_.run({case_.sizes.data(), addresses.data(), case_.strides.data(), case_.numbers.data(), case_.picked.data()},
+               range(), false);
   }
 
   bool in_parts(Random& random) {
@@ -150,6 +182,9 @@ class Runner {
 };
 
 int run(const std::string& file, std::size_t wanted) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // nothing printed is lost then
+  std::signal(SIGSEGV, tell_and_end);
+  std::signal(SIGBUS, tell_and_end);
   CaseReader reader(file);
   std::vector<KernelCase> cases;
   reader(cases);
@@ -159,6 +194,9 @@ int run(const std::string& file, std::size_t wanted) {
     bool right = true;
     for (std::uint32_t tier = 0; tier < kTiers; ++tier, ++functions) {
       Runner runner(one, tier);
+      running = &one;
+      runner.fenced(true);
+      runner.fenced(false);
       right &= runner.whole() && runner.in_parts(random) && runner.reduced_in_parts();
     }
     parts += one.parts.size();
