@@ -42,7 +42,6 @@ bool takes_as_is(const ElementwiseRule& rule, DType dtype) {
 /// The shape of two that broadcast; nothing when they do not. Where one of them is the result, as where a bias is
 /// added, nothing has to be interned.
 std::optional<ShapeId> broadcast_shape(ShapeId a, ShapeId b) {
-  if (a == b) return a;
   if (shape_of(a).size() < shape_of(b).size()) std::swap(a, b);
   const Shape& longer = shape_of(a);
   const Shape& shorter = shape_of(b);
@@ -67,7 +66,7 @@ std::optional<ShapeId> broadcast_shape(ShapeId a, ShapeId b) {
 
 enum class Second : std::uint8_t { none, tensor, number };
 
-/// The fast path, inlined into its three callers. Returns an undefined tensor when an operand is pending elsewhere or
+/// The fast path, inlined into its callers. Returns an undefined tensor when an operand is pending elsewhere or
 /// has failed.
 template <Second second>
 [[gnu::always_inline]] inline Tensor append_fast(Op op, const ElementwiseRule& rule, ShapeId shape, TensorState& a,
@@ -109,6 +108,13 @@ template <Second second>
     trim(tape);
   }
   return result;
+}
+
+/// Apart from the path of equal shapes, which must stay short.
+[[gnu::noinline]] Tensor append_broadcast(Op op, const ElementwiseRule& rule, TensorState& a, TensorState& b,
+                                          const Source& source) {
+  const std::optional<ShapeId> shape = broadcast_shape(a.shape, b.shape);
+  return shape ? append_fast<Second::tensor>(op, rule, *shape, a, &b, nullptr, false, source) : Tensor();
 }
 
 std::string describe(std::span<const Operand> operands) {
@@ -171,11 +177,11 @@ Tensor record_binary(Op op, const ElementwiseRule& rule, const Operand& a, const
   TensorState* y = b.is_tensor() ? b.tensor().state() : nullptr;
   if (x != nullptr && y != nullptr) {
     if (x->dtype == y->dtype && x->device == y->device && takes_as_is(rule, x->dtype)) {
-      if (const std::optional<ShapeId> shape = broadcast_shape(x->shape, y->shape)) {
-        Tensor result =
-            append_fast<Second::tensor>(op, rule, *shape, *x, y, nullptr, false, source_of(a.unit(), a.position()));
-        if (result.defined()) return result;
-      }
+      const Source source = source_of(a.unit(), a.position());
+      Tensor result = x->shape == y->shape
+                          ? append_fast<Second::tensor>(op, rule, x->shape, *x, y, nullptr, false, source)
+                          : append_broadcast(op, rule, *x, *y, source);
+      if (result.defined()) return result;
     }
   } else if (TensorState* tensor = x != nullptr ? x : y; tensor != nullptr && a.is_tensor() != b.is_tensor()) {
     const bool number_first = x == nullptr;
