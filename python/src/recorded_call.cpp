@@ -137,7 +137,7 @@ void note_host_number(PyObject* number) {
   HostNumbers* const host = current_host_numbers();
   if (host == nullptr || (Py_TYPE(number) != host_classes[0] && Py_TYPE(number) != host_classes[1])) return;
   const PyRef node = own(PyObject_GetAttr(number, node_name));
-  host->expect(static_cast<HostNumbers::Index>(PyLong_AsUnsignedLong(node.get())));
+  host->expect(static_cast<HostNumbers::Index>(PyLong_AsUnsignedLong(node.get())), true);
 }
 
 void bind_recorded_calls(nb::module_& module) {

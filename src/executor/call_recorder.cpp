@@ -100,10 +100,22 @@ OperandRef CallRecorder::leaf(const Tensor& x) {
   return ref;
 }
 
-OperandRef CallRecorder::operand(const RecordOperand& given) {
+NumberOrigin CallRecorder::origin(const Scalar& number, const Source& source) {
+  if (const std::optional<HostNumbers::Expected> expected = host_.take(number)) {
+    if (expected->by_caller) given_.emplace(number, source);
+    return {NumberOrigin::Kind::host, expected->node};
+  }
+  // The one that came first was taken for the host's.
+  if (given_ && *given_ == std::pair(number, source)) {
+    refuse("a call has a number from lento.host_number and another one that is equal to it; nobody can tell them apart",
+           source);
+  }
+  return {};
+}
+
+OperandRef CallRecorder::operand(const RecordOperand& given, const Source& source) {
   if (!given.is_tensor()) {
-    const std::optional<HostNumbers::Index> node = host_.take(given.value());
-    numbers_.push_back(node ? NumberOrigin{NumberOrigin::Kind::host, *node} : NumberOrigin{});
+    numbers_.push_back(origin(given.value(), source));
     return tape_->add_scalar(given.value(), given.dtype());
   }
   TensorState& state = given.state();
@@ -123,7 +135,7 @@ void CallRecorder::recorded(const RecordedOp& op) {
   }
   std::vector<OperandRef> operands;
   operands.reserve(op.operands.size());
-  for (const RecordOperand& given : op.operands) operands.push_back(operand(given));
+  for (const RecordOperand& given : op.operands) operands.push_back(operand(given, op.source));
   Record& head = tape_->next();
   const TensorState& first = state_of(op.results[0]);
   head = {.op = op.op, .dtype = first.dtype, .shape = first.shape, .attrs = op.attrs};

@@ -90,7 +90,8 @@ class CallRecorder final : public Watcher {
   bool was_made_inside(const Tensor& x) const;
 
  private:
-  OperandRef operand(const RecordOperand& given);
+  OperandRef operand(const RecordOperand& given, const Source& source);
+  NumberOrigin origin(const Scalar& number, const Source& source);
   OperandRef leaf(const Tensor& x);
   void find_draws();
   void check_generators();
@@ -105,6 +106,7 @@ class CallRecorder final : public Watcher {
   std::vector<std::pair<Generator*, Generator::State>> generators_;  // as they were at the beginning
   HostNumbers host_;
   HostNumbers* outer_host_ = nullptr;
+  std::optional<std::pair<Scalar, Source>> given_;  // the last of its numbers that a caller gave, and the call
   std::string reason_;
   Source line_;
   std::uint64_t first_id_ = 0;

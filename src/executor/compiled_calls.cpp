@@ -54,7 +54,7 @@ Scalar host_number(const std::function<Scalar()>& function) {
   const Scalar number = function();
   if (HostNumbers* const host = current_host_numbers(); host != nullptr && asked != nullptr) {
     asked->push_back(function);
-    host->expect(host->give(number));
+    host->expect(host->give(number), true);
   }
   return number;
 }

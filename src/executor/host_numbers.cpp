@@ -75,12 +75,12 @@ void HostNumbers::decide(Index greater, Index than, bool outcome) {
   if (std::ranges::find(decisions_, decision) == decisions_.end()) decisions_.push_back(decision);
 }
 
-std::optional<HostNumbers::Index> HostNumbers::take(const Scalar& value) {
-  const auto found = std::ranges::find_if(expected_, [&](Index node) { return values_[node] == value; });
+std::optional<HostNumbers::Expected> HostNumbers::take(const Scalar& value) {
+  const auto found = std::ranges::find_if(expected_, [&](Expected number) { return values_[number.node] == value; });
   if (found == expected_.end()) return std::nullopt;
-  const Index node = *found;
+  const Expected taken = *found;
   expected_.erase(found);
-  return node;
+  return taken;
 }
 
 bool HostNumbers::evaluate(std::span<const Scalar> given, std::vector<Scalar>& values) const {
@@ -112,7 +112,7 @@ HostNumbers* current_host_numbers() { return current; }
 void set_current_host_numbers(HostNumbers* numbers) { current = numbers; }
 
 HostNumber::operator Scalar() const {
-  if (!is_plain() && current != nullptr) current->expect(node);
+  if (!is_plain() && current != nullptr) current->expect(node, false);
   return {value};
 }
 

@@ -29,9 +29,13 @@ class HostNumbers {
   std::uint32_t given() const { return given_; }
 
   /// A number is about to be an operand of the next op that has one of this value.
-  void expect(Index node) { expected_.push_back(node); }
-  /// The node that an operand of this value is, if one was expected.
-  std::optional<Index> take(const Scalar& value);
+  struct Expected {
+    Index node;
+    bool by_caller;  // whose call may have operands of the same value that are other numbers
+  };
+  void expect(Index node, bool by_caller) { expected_.push_back({node, by_caller}); }
+  /// What an operand of this value is, if such a number was expected.
+  std::optional<Expected> take(const Scalar& value);
   /// True when some number did not become an operand as it was: it was changed on the way, and nobody could know.
   bool misses_some() const { return !expected_.empty(); }
 
@@ -59,7 +63,7 @@ class HostNumbers {
   std::vector<Node> nodes_;
   std::vector<Scalar> values_;
   std::vector<Decision> decisions_;
-  std::vector<Index> expected_;
+  std::vector<Expected> expected_;
   std::uint32_t given_ = 0;
 };
 

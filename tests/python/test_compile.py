@@ -629,6 +629,36 @@ def test_f4_a_host_number_that_is_changed_on_the_way() -> None:
     told(f, lambda g: g(ones()), "the number")
 
 
+def test_f4_a_host_number_beside_an_equal_number_of_the_same_call() -> None:
+    now = [0.5]
+
+    def between(x: lento.Tensor) -> lento.Tensor:
+        return lento.clip(x, 0.5, lento.host_number(lambda: now[0]))
+
+    g = lento.compile(between)
+    x = t(0.0, 0.6, 1.0)
+    g(x)
+    with pytest.warns(RuntimeWarning, match="another one that is equal to it; nobody can tell them apart"):
+        g(x)
+    now[0] = 0.75
+    assert g(x).tolist() == pytest.approx([0.5, 0.6, 0.75])
+
+
+def test_f3_a_host_number_beside_equal_numbers_of_other_calls() -> None:
+    now = [0.5]
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        y = x * 0.5
+        z = x * lento.host_number(lambda: now[0])
+        return y + z * 0.5
+
+    g = frozen(f, t(1.0, 2.0))
+    now[0] = 4.0
+    counts = Counts()
+    assert g(t(1.0, 2.0)).tolist() == [2.5, 5.0]
+    assert counts["freeze.hit"] == 1
+
+
 def test_f4_something_that_is_another_one_each_time() -> None:
     class Trainer:
         factor = 1.0
