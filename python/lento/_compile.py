@@ -8,10 +8,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from . import _core, tree
+from . import _core
+from ._call_parts import HANDLE, CannotFreeze, Form, Handles, Wanted, result_tokens, same_result, stored_places
 from ._core import Tensor
 from ._fail import fail
-from ._reached import ATOM, LENGTH, SAME, TENSOR, Place, Reached, TooMuch, asked_by, is_atom, name_of
+from ._reached import TENSOR, Place, Reached, TooMuch, asked_by, name_of
 from ._recording import Recording, current
 
 __all__ = ["compile"]
@@ -20,7 +21,6 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _MOST_SIGNATURES = 64
-_MOST_TOKENS = 20_000  # of the arguments of a call
 _MOST_TOLD = 8
 _MOST_ATTEMPTS = 4  # recordings that do not agree with the one before
 _MOST_CHANGES = 8  # times that something around the function was not as it was
@@ -57,62 +57,10 @@ def compile(f: Callable[_P, _R], *, verify: int = 0) -> Callable[_P, _R]:
     return made
 
 
-class _CannotFreeze(Exception):
-    """With the reason."""
-
-
-# As ArgumentToken::Kind in python/src/frozen_entry.h.
-_TENSOR, _ATOM, _SAME, _TUPLE, _LIST, _DICT = range(6)
-_KINDS: dict[type, int] = {tuple: _TUPLE, list: _LIST, dict: _DICT}
-
-
-class _Form:
-    """The arguments of a call: their tree, and what it is known by."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.tokens: list[tuple[int, Any, int]] = []
-        self.tensors: list[Tensor] = []
-        self.objects: list[tuple[str, Any]] = []
-        self.obstacle = ""
-        self.positional = len(args)
-        self.names = tuple(kwargs)
-        key = [self._add(f"argument {i}", value, 0) for i, value in enumerate(args)]
-        key += [(name, self._add(f"argument {name!r}", value, 0)) for name, value in kwargs.items()]
-        # One tensor that is given twice is not two tensors: what changes one changes the other.
-        first: dict[int, int] = {}
-        same = tuple(first.setdefault(id(tensor), i) for i, tensor in enumerate(self.tensors))
-        self.key = (self.positional, tuple(key), same, str(_core.default_device()))
-
-    def _add(self, name: str, value: Any, depth: int) -> Any:
-        if isinstance(value, Tensor):
-            self.tokens.append((_TENSOR, value, 0))
-            self.tensors.append(value)
-            return ("tensor", value.dtype, value.shape, str(value.device))
-        if is_atom(value):
-            self.tokens.append((_ATOM, value, 0))
-            text = value.hex() if type(value) is float else repr(value)
-            return (type(value), text)
-        kind = _KINDS.get(type(value))
-        if depth > 50 or len(self.tokens) > _MOST_TOKENS:
-            self.obstacle = self.obstacle or f"{name} is nested too deeply, or has too many parts"
-        elif kind == _DICT and all(is_atom(key) for key in value):
-            self.tokens.append((_DICT, tuple(value), len(value)))
-            return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
-        elif kind in (_TUPLE, _LIST):
-            self.tokens.append((kind, None, len(value)))
-            return (kind, tuple(self._add(f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)))
-        elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
-            kind_name = f"{type(value).__module__}.{type(value).__name__}"
-            self.obstacle = self.obstacle or f"{name} is a {kind_name}, whose values may be others; give a tensor"
-        self.tokens.append((_SAME, value, 0))
-        self.objects.append((name, value))
-        return ("object", id(value))
-
-
 class _Call:
     """One recorded call."""
 
-    def __init__(self, form: _Form, recording: Recording) -> None:
+    def __init__(self, form: Form, recording: Recording) -> None:
         self.form = form
         self.recorder = recording.recorder
         self.actions = recording.actions
@@ -131,7 +79,7 @@ class _Call:
 class _Signature:
     """What is known of calls with arguments of one form."""
 
-    def __init__(self, form: _Form) -> None:
+    def __init__(self, form: Form) -> None:
         self.objects = form.objects  # so that their ids stay theirs
         self.last: _Call | None = None
         self.attempts = 0
@@ -153,7 +101,7 @@ class _Calls:
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, key: Any) -> Any:
         """A call that is not known; or one that is, but ``why`` is not as it was, or it is to be verified."""
-        form = _Form(args, kwargs)
+        form = Form(args, kwargs)
         found = self.signatures.get(form.key)
         if found is None:
             self.new_ones += 1
@@ -180,11 +128,11 @@ class _Calls:
             return self._plain(found, form, form.obstacle, args, kwargs)
         return self._record(found, form, args, kwargs, key if why == "verify" else None)
 
-    def _plain(self, found: _Signature, form: _Form, reason: str, args: Any, kwargs: Any) -> Any:
+    def _plain(self, found: _Signature, form: Form, reason: str, args: Any, kwargs: Any) -> Any:
         self._give_up(found, form, reason)
         return self.f(*args, **kwargs)
 
-    def _give_up(self, found: _Signature, form: _Form, reason: str) -> None:
+    def _give_up(self, found: _Signature, form: Form, reason: str) -> None:
         """Tells why, once, and leaves calls like this one alone."""
         found.is_plain = True
         found.last = None
@@ -198,11 +146,11 @@ class _Calls:
             _core._note_frozen(f"{self.name} is not frozen: {reason}.")
             _core._tell(f"compile: {self.name} is not frozen, and recorded at each call: {reason}")
 
-    def _keep_plain(self, found: _Signature, form: _Form) -> None:
+    def _keep_plain(self, found: _Signature, form: Form) -> None:
         described = {"key": found, "arguments": form.tokens, "positional": form.positional, "names": form.names}
         self.compiled._keep({**described, "call": None}, _MOST_SIGNATURES)
 
-    def _record(self, found: _Signature, form: _Form, args: Any, kwargs: Any, verified: Any) -> Any:
+    def _record(self, found: _Signature, form: Form, args: Any, kwargs: Any, verified: Any) -> Any:
         """Calls the function and looks at what it does."""
         roots = [(self.name.partition(" ")[0], self.f), *form.objects]
         try:
@@ -231,7 +179,7 @@ class _Calls:
                 self._compare(verified, call)
             else:
                 self._take(found, call)
-        except _CannotFreeze as reason:
+        except CannotFreeze as reason:
             self._give_up(found, form, str(reason))
         except RecursionError:
             self._give_up(found, form, "what it returns is nested too deeply, or contains itself")
@@ -260,7 +208,7 @@ class _Calls:
             return
         found.attempts += 1
         if "number" in different or found.attempts >= _MOST_ATTEMPTS:
-            raise _CannotFreeze(different)
+            raise CannotFreeze(different)
 
     def _disagreement(self, last: _Call, call: _Call) -> str | None:
         if last.handles != call.handles or last.alias != call.alias:
@@ -268,7 +216,7 @@ class _Calls:
         different = last.recorder.difference(call.recorder)
         if different is not None:
             return str(different)
-        if not _same_result(last.result, call.result):
+        if not same_result(last.result, call.result):
             return "it returned another tree, or something else that is no tensor, the second time"
         if (last.changes, last.made, last.stores) != (call.changes, call.made, call.stores):
             return "it changed other tensors the second time"
@@ -278,7 +226,7 @@ class _Calls:
 
     def _describe(
         self,
-        form: _Form,
+        form: Form,
         recording: Recording,
         before: Reached,
         ids: dict[int, int],
@@ -288,26 +236,26 @@ class _Calls:
         call = _Call(form, recording)
         recorder = recording.recorder
         if recorder.reason is not None:
-            raise _CannotFreeze(recorder.reason)
+            raise CannotFreeze(recorder.reason)
         roots = [(self.name.partition(" ")[0], self.f), *form.objects]
         after = Reached(roots)
-        handles = _Handles(form, before)
+        handles = Handles(form, before)
         outside = set(ids.values())
-        stored, dropped = _stored(before, after, outside)
-        wanted = _Wanted()
+        stored, dropped = stored_places(before, after, outside)
+        wanted = Wanted()
         for tensor, value in notes.values():
             if tensor.id == value.id:
                 continue
             if id(tensor) in handles.numbers:
                 call.changes.append((handles.numbers[id(tensor)], wanted.number(tensor)))
             elif value.id not in outside and not recorder.made_inside(value):
-                raise _CannotFreeze("it changes a tensor that it finds where nobody can look; give it as an argument")
+                raise CannotFreeze("it changes a tensor that it finds where nobody can look; give it as an argument")
         for place in stored:
             number = handles.numbers.get(id(place.value))
             call.stores.append(
                 (place.where, False, wanted.made(place.value)) if number is None else (place.where, True, number)
             )
-        call.result = _result_tokens(result, handles, wanted)
+        call.result = result_tokens(result, handles, wanted)
         call.made = wanted.made_ones
         recorder.finish(wanted.tensors)
         call.handles = handles.keys
@@ -320,7 +268,7 @@ class _Calls:
         call.places = [place for place in after.places if place.where not in dropped]
         return call
 
-    def _origins(self, recorder: Any, handles: _Handles, ids: dict[int, int]) -> list[int]:
+    def _origins(self, recorder: Any, handles: Handles, ids: dict[int, int]) -> list[int]:
         """Which handle each leaf was before the call."""
         by_id: dict[int, int] = {}
         ambiguous = set()
@@ -341,7 +289,7 @@ class _Calls:
                 origins.append(-1)
             else:
                 line = recorder.place_of_leaf(i)
-                raise _CannotFreeze(
+                raise CannotFreeze(
                     "it uses a tensor that it makes of data of the host, or finds where nobody can look; give it as an "
                     "argument" + (f", at {line}" if line else "")
                 )
@@ -352,21 +300,21 @@ class _Calls:
         known = {**before.generators, **after.generators}
         missing = [address for address in recorder.generators() if address not in known]
         if missing:
-            raise _CannotFreeze("it draws from a generator that it makes, or finds where nobody can look")
+            raise CannotFreeze("it draws from a generator that it makes, or finds where nobody can look")
         return [known[address] for address in recorder.generators()]
 
     def _freeze(self, found: _Signature, call: _Call) -> None:
         if -3 in call.origins:
             found.attempts += 1
             if found.attempts >= _MOST_ATTEMPTS:
-                raise _CannotFreeze(
+                raise CannotFreeze(
                     "two tensors that it reaches have one value, and nobody can tell which of them it reads"
                 )
             return
         form = call.form
         stores = {where for where, _, _ in call.stores}
         used = {origin for origin in call.origins if origin >= 0} | {handle for handle, _ in call.changes}
-        used |= {token[2] for token in call.result if token[0] == _HANDLE}
+        used |= {token[2] for token in call.result if token[0] == HANDLE}
         used |= {number for _, is_handle, number in call.stores if is_handle}
         used |= {call.alias[i] for i in used}
         # Where one tensor is in two places the function may have put it there, as it would the next time too.
@@ -394,7 +342,7 @@ class _Calls:
             return (0 if is_computed else 1, index)
 
         if any(i not in final for i in used):
-            raise _CannotFreeze("a tensor that it reads is no longer where it was")
+            raise CannotFreeze("a tensor that it reads is no longer where it was")
         call.recorder.set_origins([final[origin] if origin >= 0 else origin for origin in call.origins])
         index_of = {place.where: i for i, (place, _) in enumerate(places)}
         described = {
@@ -405,7 +353,7 @@ class _Calls:
             "call": call.recorder,
             "places": [(p.kind, p.holds, p.container, p.key, p.value, handle, p.name) for p, handle in places],
             "alias": [numbers[old] for _, old in alias],
-            "result": [(kind, thing, final[i] if kind == _HANDLE else i) for kind, thing, i in call.result],
+            "result": [(kind, thing, final[i] if kind == HANDLE else i) for kind, thing, i in call.result],
             "made": [taken(wanted) for wanted in call.made],
             "changes": [(final[handle], *taken(wanted)) for handle, wanted in call.changes],
             "stores": [
@@ -426,116 +374,3 @@ class _Calls:
         call.form.tensors, call.form.tokens = [], []
         if not self.verify:
             found.last = None
-
-
-class _Handles:
-    """The tensors of arguments and places, by numbers: an object that is there twice has two, the first counts."""
-
-    def __init__(self, form: _Form, before: Reached) -> None:
-        self.keys: list[Any] = []
-        self.alias: list[int] = []
-        self.numbers: dict[int, int] = {}  # of each object
-        for i, tensor in enumerate(form.tensors):
-            self._add(i, tensor)
-        for place in before.places:
-            if place.holds == TENSOR:
-                self._add(place.where, place.value)
-
-    def _add(self, key: Any, tensor: Tensor) -> None:
-        number = len(self.keys)
-        self.keys.append(key)
-        self.alias.append(self.numbers.setdefault(id(tensor), number))
-
-
-class _Wanted:
-    """The tensors that a call leaves behind."""
-
-    def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
-        self.made_ones: list[int] = []
-        self._numbers: dict[int, int] = {}
-        self._made: dict[int, int] = {}
-
-    def number(self, tensor: Tensor) -> int:
-        if id(tensor) not in self._numbers:
-            self._numbers[id(tensor)] = len(self.tensors)
-            self.tensors.append(tensor)
-        return self._numbers[id(tensor)]
-
-    def made(self, tensor: Tensor) -> int:
-        """The number of a Tensor object that is new."""
-        if id(tensor) not in self._made:
-            self._made[id(tensor)] = len(self.made_ones)
-            self.made_ones.append(self.number(tensor))
-        return self._made[id(tensor)]
-
-
-def _stored(before: Reached, after: Reached, outside: set[int]) -> tuple[list[Place], set[Any]]:
-    """Places that hold another Tensor than before, and those that the function has changed otherwise, which nobody need
-    look at. Raises where a tensor is kept that was not there."""
-    old = {place.where: place for place in before.places}
-    stored: list[Place] = []
-    dropped: set[Any] = set()
-    for place in after.places:
-        known = old.get(place.where)
-        if place.holds == TENSOR:
-            if known is not None and known.holds == TENSOR:
-                if known.value is not place.value:
-                    if place.value.shape != known.value.shape or place.value.dtype != known.value.dtype:
-                        raise _CannotFreeze(f"it gives {place.name} another shape or dtype")
-                    stored.append(place)
-            elif place.value.id not in outside:
-                raise _CannotFreeze(f"it keeps a tensor where none was: {place.name}")
-        elif known is not None and (
-            (place.kind == LENGTH and place.key != known.key)
-            or (place.holds == ATOM and (known.holds != ATOM or known.value != place.value))
-            or (place.holds == SAME and known.value is not place.value)
-        ):
-            dropped.add(place.where)
-    return stored, dropped
-
-
-# As ResultToken::Kind in python/src/frozen_entry.h.
-_MADE, _HANDLE, _CONSTANT, _TUPLE_RESULT, _LIST_RESULT, _DICT_RESULT, _REBUILD = range(7)
-
-
-def _result_tokens(result: Any, handles: _Handles, wanted: _Wanted) -> list[tuple[int, Any, int]]:
-    tokens: list[tuple[int, Any, int]] = []
-
-    def add(value: Any) -> None:
-        if isinstance(value, Tensor):
-            number = handles.numbers.get(id(value))
-            tokens.append((_MADE, None, wanted.made(value)) if number is None else (_HANDLE, None, number))
-            return
-        if type(value) is tuple or type(value) is list:
-            tokens.append((_TUPLE_RESULT if type(value) is tuple else _LIST_RESULT, None, len(value)))
-            children = list(value)
-        elif type(value) is dict:
-            tokens.append((_DICT_RESULT, tuple(value), len(value)))
-            children = list(value.values())
-        else:
-            node = tree._node(value)
-            if node is None:
-                tokens.append((_CONSTANT, value, 0))
-                return
-            children, rebuild = node
-            tokens.append((_REBUILD, rebuild, len(children)))
-        for child in children:
-            add(child)
-
-    add(result)
-    return tokens
-
-
-def _same_result(a: list[tuple[int, Any, int]], b: list[tuple[int, Any, int]]) -> bool:
-    if len(a) != len(b):
-        return False
-    for (kind, thing, index), (other_kind, other, other_index) in zip(a, b, strict=True):
-        if kind != other_kind or index != other_index:
-            return False
-        if kind == _CONSTANT and thing is not other:
-            if type(thing) is not type(other) or not is_atom(thing) or repr(thing) != repr(other):
-                return False
-        elif kind == _DICT_RESULT and thing != other:
-            return False
-    return True

@@ -1,0 +1,177 @@
+"""What a call of a compiled function is given and what it leaves behind, as tokens that the C++ side reads
+(python/src/frozen_entry.h)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core, tree
+from ._core import Tensor
+from ._reached import ATOM, LENGTH, SAME, TENSOR, Place, Reached, is_atom
+
+_MOST_TOKENS = 20_000  # of the arguments of a call
+
+
+class CannotFreeze(Exception):
+    """With the reason."""
+
+
+# As ArgumentToken::Kind in python/src/frozen_entry.h.
+_TENSOR, _ATOM, _SAME, _TUPLE, _LIST, _DICT = range(6)
+_KINDS: dict[type, int] = {tuple: _TUPLE, list: _LIST, dict: _DICT}
+
+
+class Form:
+    """The arguments of a call: their tree, and what it is known by."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.tokens: list[tuple[int, Any, int]] = []
+        self.tensors: list[Tensor] = []
+        self.objects: list[tuple[str, Any]] = []
+        self.obstacle = ""
+        self.positional = len(args)
+        self.names = tuple(kwargs)
+        key = [self._add(f"argument {i}", value, 0) for i, value in enumerate(args)]
+        key += [(name, self._add(f"argument {name!r}", value, 0)) for name, value in kwargs.items()]
+        # One tensor that is given twice is not two tensors: what changes one changes the other.
+        first: dict[int, int] = {}
+        same = tuple(first.setdefault(id(tensor), i) for i, tensor in enumerate(self.tensors))
+        self.key = (self.positional, tuple(key), same, str(_core.default_device()))
+
+    def _add(self, name: str, value: Any, depth: int) -> Any:
+        if isinstance(value, Tensor):
+            self.tokens.append((_TENSOR, value, 0))
+            self.tensors.append(value)
+            return ("tensor", value.dtype, value.shape, str(value.device))
+        if is_atom(value):
+            self.tokens.append((_ATOM, value, 0))
+            text = value.hex() if type(value) is float else repr(value)
+            return (type(value), text)
+        kind = _KINDS.get(type(value))
+        if depth > 50 or len(self.tokens) > _MOST_TOKENS:
+            self.obstacle = self.obstacle or f"{name} is nested too deeply, or has too many parts"
+        elif kind == _DICT and all(is_atom(key) for key in value):
+            self.tokens.append((_DICT, tuple(value), len(value)))
+            return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
+        elif kind in (_TUPLE, _LIST):
+            self.tokens.append((kind, None, len(value)))
+            return (kind, tuple(self._add(f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)))
+        elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+            kind_name = f"{type(value).__module__}.{type(value).__name__}"
+            self.obstacle = self.obstacle or f"{name} is a {kind_name}, whose values may be others; give a tensor"
+        self.tokens.append((_SAME, value, 0))
+        self.objects.append((name, value))
+        return ("object", id(value))
+
+
+class Handles:
+    """The tensors of arguments and places, by numbers: an object that is there twice has two, the first counts."""
+
+    def __init__(self, form: Form, before: Reached) -> None:
+        self.keys: list[Any] = []
+        self.alias: list[int] = []
+        self.numbers: dict[int, int] = {}  # of each object
+        for i, tensor in enumerate(form.tensors):
+            self._add(i, tensor)
+        for place in before.places:
+            if place.holds == TENSOR:
+                self._add(place.where, place.value)
+
+    def _add(self, key: Any, tensor: Tensor) -> None:
+        number = len(self.keys)
+        self.keys.append(key)
+        self.alias.append(self.numbers.setdefault(id(tensor), number))
+
+
+class Wanted:
+    """The tensors that a call leaves behind."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self.made_ones: list[int] = []
+        self._numbers: dict[int, int] = {}
+        self._made: dict[int, int] = {}
+
+    def number(self, tensor: Tensor) -> int:
+        if id(tensor) not in self._numbers:
+            self._numbers[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return self._numbers[id(tensor)]
+
+    def made(self, tensor: Tensor) -> int:
+        """The number of a Tensor object that is new."""
+        if id(tensor) not in self._made:
+            self._made[id(tensor)] = len(self.made_ones)
+            self.made_ones.append(self.number(tensor))
+        return self._made[id(tensor)]
+
+
+def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[list[Place], set[Any]]:
+    """Places that hold another Tensor than before, and those that the function has changed otherwise, which nobody need
+    look at. Raises where a tensor is kept that was not there."""
+    old = {place.where: place for place in before.places}
+    stored: list[Place] = []
+    dropped: set[Any] = set()
+    for place in after.places:
+        known = old.get(place.where)
+        if place.holds == TENSOR:
+            if known is not None and known.holds == TENSOR:
+                if known.value is not place.value:
+                    if place.value.shape != known.value.shape or place.value.dtype != known.value.dtype:
+                        raise CannotFreeze(f"it gives {place.name} another shape or dtype")
+                    stored.append(place)
+            elif place.value.id not in outside:
+                raise CannotFreeze(f"it keeps a tensor where none was: {place.name}")
+        elif known is not None and (
+            (place.kind == LENGTH and place.key != known.key)
+            or (place.holds == ATOM and (known.holds != ATOM or known.value != place.value))
+            or (place.holds == SAME and known.value is not place.value)
+        ):
+            dropped.add(place.where)
+    return stored, dropped
+
+
+# As ResultToken::Kind in python/src/frozen_entry.h.
+_MADE, HANDLE, _CONSTANT, _TUPLE_RESULT, _LIST_RESULT, _DICT_RESULT, _REBUILD = range(7)
+
+
+def result_tokens(result: Any, handles: Handles, wanted: Wanted) -> list[tuple[int, Any, int]]:
+    tokens: list[tuple[int, Any, int]] = []
+
+    def add(value: Any) -> None:
+        if isinstance(value, Tensor):
+            number = handles.numbers.get(id(value))
+            tokens.append((_MADE, None, wanted.made(value)) if number is None else (HANDLE, None, number))
+            return
+        if type(value) is tuple or type(value) is list:
+            tokens.append((_TUPLE_RESULT if type(value) is tuple else _LIST_RESULT, None, len(value)))
+            children = list(value)
+        elif type(value) is dict:
+            tokens.append((_DICT_RESULT, tuple(value), len(value)))
+            children = list(value.values())
+        else:
+            node = tree._node(value)
+            if node is None:
+                tokens.append((_CONSTANT, value, 0))
+                return
+            children, rebuild = node
+            tokens.append((_REBUILD, rebuild, len(children)))
+        for child in children:
+            add(child)
+
+    add(result)
+    return tokens
+
+
+def same_result(a: list[tuple[int, Any, int]], b: list[tuple[int, Any, int]]) -> bool:
+    if len(a) != len(b):
+        return False
+    for (kind, thing, index), (other_kind, other, other_index) in zip(a, b, strict=True):
+        if kind != other_kind or index != other_index:
+            return False
+        if kind == _CONSTANT and thing is not other:
+            if type(thing) is not type(other) or not is_atom(thing) or repr(thing) != repr(other):
+                return False
+        elif kind == _DICT_RESULT and thing != other:
+            return False
+    return True
