@@ -105,7 +105,7 @@ CompiledCalls::CompiledCalls(std::size_t verify, const std::source_location& mad
 }
 CompiledCalls::~CompiledCalls() = default;
 
-struct CompiledCalls::Call::State {
+struct [[gnu::visibility("hidden")]] CompiledCalls::Call::State {
   std::shared_ptr<Table> table;
   std::shared_ptr<Known> known;
   std::vector<Tensor*> handles;

@@ -183,6 +183,7 @@ TEST(Metrics, M1_ARepeatedStepCountsWhatItDid) {
     const Tensor y = x * 2 + 1;
     step();
   }
+  wait();
   EXPECT_EQ(metrics::counter("step"), 3U);
   EXPECT_EQ(metrics::counter("op.multiply"), 3U);
   EXPECT_EQ(metrics::counter("op.add"), 3U);
