@@ -237,7 +237,7 @@ TEST(Metrics, M1_NamesOfTheUsersOwnAreCheckedAndBounded) {
 TEST(Metrics, M1_TheReportIsATableOfEverything) {
   cache::clear();
   const Tensor x = tensor({1.0F}) + 1;
-  step();
+  step({}, {.wait = true});
   const std::string report = metrics::report();
   for (const char* part :
        {"step", "run", "plan.compile", "op.add", "tensor.created", "reference:0", "median", "99 %", "plans of"}) {
