@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core, tree
 from ._core import Tensor
-from ._reached import ATOM, LENGTH, SAME, TENSOR, Place, Reached, is_atom
+from ._reached import ATOM, DICT, LENGTH, SAME, TENSOR, Place, Reached, is_atom
 
 _MOST_TOKENS = 20_000  # of the arguments of a call
 
@@ -106,6 +106,11 @@ class Wanted:
         return self._made[id(tensor)]
 
 
+def _is_plain_key(key: Any) -> bool:
+    """Whether to look a key up runs no Python code."""
+    return all(map(_is_plain_key, key)) if type(key) is tuple else is_atom(key)
+
+
 def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[list[Place], set[Any]]:
     """Places that hold another Tensor than before, and those that the function has changed otherwise, which nobody need
     look at. Raises where a tensor is kept that was not there."""
@@ -119,6 +124,8 @@ def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[l
                 if known.value is not place.value:
                     if place.value.shape != known.value.shape or place.value.dtype != known.value.dtype:
                         raise CannotFreeze(f"it gives {place.name} another shape or dtype")
+                    if place.kind == DICT and not _is_plain_key(place.key):
+                        raise CannotFreeze(f"it stores a tensor under a key that Python code compares: {place.name}")
                     stored.append(place)
             elif place.value.id not in outside:
                 raise CannotFreeze(f"it keeps a tensor where none was: {place.name}")

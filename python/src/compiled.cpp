@@ -2,9 +2,9 @@
 
 #include "arguments.h"
 #include "changes.h"
-#include "convert.h"
 #include "frozen_entry.h"
 #include "gil.h"
+#include "host_numbers_now.h"
 #include "recorded_call.h"
 #include "source.h"
 
@@ -50,65 +50,6 @@ Tensor take(const FrozenEntry& entry, const TakenFrom& from, std::span<const Ten
   return entry.constants[from.index];
 }
 
-/// Asks Python for numbers, in the order in which the call asked. What has advanced goes back when one of them says
-/// that the call would be another one, or raises.
-class HostNumbersNow {
- public:
-  explicit HostNumbersNow(const FrozenEntry& entry) : entry_(entry) {}
-  ~HostNumbersNow() {
-    if (!kept_) undo();
-  }
-  HostNumbersNow(const HostNumbersNow&) = delete;
-  HostNumbersNow& operator=(const HostNumbersNow&) = delete;
-
-  /// False when the call would be another one.
-  bool ask() {
-    for (const HostAction& action : entry_.actions) {
-      const PyRef given = own(PyObject_CallNoArgs(action.ask.get()));
-      if (given.get() == Py_None) return false;
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.get()); ++i) {
-        PyObject* const number = PyTuple_GET_ITEM(given.get(), i);
-        const std::optional<Scalar> value = to_scalar(number);
-        if (!value)
-          raise(PyExc_TypeError, "host_number(): the function gives a number, not %s", Py_TYPE(number)->tp_name);
-        numbers_.push_back(*value);
-      }
-      if (action.advance.get() != Py_None) advance(action, 1);
-      ++done_;
-    }
-    return true;
-  }
-  void keep() { kept_ = true; }
-  std::span<const Scalar> numbers() const { return numbers_; }
-
- private:
-  static void advance(const HostAction& action, long times) {
-    const PyRef count = own(PyLong_FromLong(times));
-    (void)own(PyObject_CallOneArg(action.advance.get(), count.get()));
-  }
-
-  void undo() noexcept {
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    for (std::size_t i = done_; i-- > 0;) {
-      if (entry_.actions[i].advance.get() == Py_None) continue;
-      try {
-        advance(entry_.actions[i], -1);
-      } catch (const PythonError&) {
-        PyErr_Clear();
-      }
-    }
-    PyErr_Restore(type, value, traceback);
-  }
-
-  const FrozenEntry& entry_;
-  std::vector<Scalar> numbers_;
-  std::size_t done_ = 0;
-  bool kept_ = false;
-};
-
 /// Puts a new Tensor object where an old one is; the old one is returned. Runs no Python code.
 PyObject* replace(const Place& place, PyObject* made) {
   PyObject* const container = place.container.get();
@@ -119,6 +60,7 @@ PyObject* replace(const Place& place, PyObject* made) {
       return old;
     }
     case Place::Kind::list: {
+      if (place.index >= PyList_GET_SIZE(container)) return nullptr;
       PyObject* const old = PyList_GET_ITEM(container, place.index);
       PyList_SET_ITEM(container, place.index, Py_NewRef(made));
       return old;
@@ -191,34 +133,89 @@ PyObject* build(const FrozenEntry& entry, std::size_t& at, std::span<const PyRef
   return nullptr;
 }
 
-/// Runs a frozen call; null when the numbers of the host say that it would be another one.
-PyObject* run(FrozenEntry& entry, std::vector<PyObject*>& borrowed) {
-  const PythonSourceScope source;
-  const CallScope scope("compile", Source{});
-  std::vector<PyRef> held;  // Python code and other threads may run before the end
-  held.reserve(borrowed.size());
-  for (PyObject* handle : borrowed) held.push_back(PyRef::borrow(handle));
+/// Whether no other thread could run Python code while this one gave up the GIL.
+bool is_only_thread() {
+  PyThreadState* const own_state = PyThreadState_Get();
+  return PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(own_state)) == own_state &&
+         PyThreadState_Next(own_state) == nullptr;
+}
+
+/// A call as it was given.
+struct Given {
+  PyObject* const* args;
+  std::size_t count;
+  PyObject* names;
+};
+
+std::vector<Tensor> read_inputs(const FrozenEntry& entry, const Handles& handles) {
   std::vector<Tensor> inputs;
   inputs.reserve(entry.reads.size());
   for (const TakenFrom& from : entry.reads) {
     inputs.push_back(from.kind == TakenFrom::Kind::constant ? entry.constants[from.index]
-                                                            : tensor_of(borrowed[from.index]));
+                                                            : tensor_of(handles[from.index]));
   }
-  std::vector<Tensor> before(entry.passed_on.empty() ? 0 : borrowed.size());
-  for (const std::uint32_t handle : entry.passed_on) before[handle] = tensor_of(borrowed[handle]);
+  return inputs;
+}
 
-  std::optional<FrozenRun> frozen;
-  const KnownPlan known = entry.plan;
-  {
-    const WithoutGil without_gil;
-    frozen.emplace(entry.call, std::move(inputs), entry.replaced, known);
+/// Whether the handles still have the values that were read.
+bool still_have(const FrozenEntry& entry, const Handles& handles, std::span<const TensorState* const> read) {
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const TakenFrom& from = entry.reads[i];
+    if (from.kind != TakenFrom::Kind::constant && tensor_of(handles[from.index]).state() != read[i]) return false;
   }
-  entry.plan = frozen->plan();
-  HostNumbersNow numbers(entry);
-  if (!numbers.ask() || !frozen->take_numbers(numbers.numbers())) return nullptr;
+  return true;
+}
+
+/// What a frozen call has looked at, and what is to be done.
+struct Attempt {
+  PyRef result;  // or null, and the call is recorded because of `changed`
+  const char* changed = nullptr;
+};
+
+constexpr int kMostAttempts = 64;  // of calls whose tensors other threads change meanwhile
+
+/// Runs a frozen call. Another thread may run where the GIL is given up, and Python code where numbers are asked for;
+/// then everything is looked at again before anything is changed, and read again where it is another one. So a call is
+/// one step for others, as long as it is frozen.
+Attempt run(FrozenEntry& entry, const Given& given, Handles handles) {
+  const PythonSourceScope source;
+  const CallScope scope("compile", Source{});
   std::vector<PyRef> made;
   made.reserve(entry.made.size());
   for (std::size_t i = 0; i < entry.made.size(); ++i) made.emplace_back(wrap(Tensor()));
+  std::optional<FrozenRun> frozen;
+  HostNumbersNow numbers(entry);
+  bool is_asked = entry.actions.empty();
+  for (int attempt = 0;; ++attempt) {
+    if (attempt == kMostAttempts) return {{}, "what other threads change meanwhile"};
+    bool is_as_read = is_only_thread();
+    std::vector<Tensor> inputs = read_inputs(entry, handles);
+    std::vector<const TensorState*> read;  // the run holds them
+    if (!is_as_read || !is_asked) {
+      for (const Tensor& input : inputs) read.push_back(input.state());
+    }
+    const KnownPlan known = entry.plan;
+    {
+      const WithoutGil without_gil;
+      frozen.emplace(entry.call, std::move(inputs), entry.replaced, known);
+    }
+    entry.plan = frozen->plan();
+    if (!is_asked) {
+      if (!numbers.ask()) return {{}, "the settings of an optimizer"};
+      is_asked = true;
+      is_as_read = false;
+    }
+    if (is_as_read) break;
+    Handles now;
+    if (!entry.matches(given.args, given.count, given.names, now)) return {{}, "what the arguments hold"};
+    if (const Place* changed = entry.check_places(now)) return {{}, changed->name.c_str()};
+    if (!entry.same_aliases(now)) return {{}, "which handles are the same tensor"};
+    if (now == handles && still_have(entry, handles, read)) break;
+    handles = std::move(now);
+  }
+  std::vector<Tensor> before(entry.passed_on.empty() ? 0 : handles.size());
+  for (const std::uint32_t handle : entry.passed_on) before[handle] = tensor_of(handles[handle]);
+  if (!frozen->take_numbers(numbers.numbers())) return {{}, "a number of the host"};
   Displaced displaced;
   {
     const std::vector<Tensor> outputs = frozen->bind();
@@ -228,12 +225,12 @@ PyObject* run(FrozenEntry& entry, std::vector<PyObject*>& borrowed) {
       tensor_of(made[i].get()) = take(entry, entry.made[i], outputs, before);
     }
     for (const FrozenEntry::Store& store : entry.stores) {
-      PyObject* const object = store.is_handle ? borrowed[store.index] : made[store.index].get();
+      PyObject* const object = store.is_handle ? handles[store.index] : made[store.index].get();
       displaced.object(replace(entry.places[store.place], object));
     }
     for (const FrozenEntry::Change& change : entry.changes) {
       Tensor value = take(entry, change.from, outputs, before);
-      std::swap(tensor_of(borrowed[change.handle]), value);
+      std::swap(tensor_of(handles[change.handle]), value);
       displaced.value(std::move(value));
     }
   }
@@ -243,7 +240,7 @@ PyObject* run(FrozenEntry& entry, std::vector<PyObject*>& borrowed) {
     frozen->start(AfterLaunch::go_on);
   }
   std::size_t at = 0;
-  return build(entry, at, made, borrowed);
+  return {own(build(entry, at, made, handles))};
 }
 
 PyObject* call_record(CompiledObject* self, PyObject* const* args, std::size_t count, PyObject* names, const char* why,
@@ -261,13 +258,14 @@ PyObject* call_record(CompiledObject* self, PyObject* const* args, std::size_t c
 }
 
 PyObject* call_known(CompiledObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
-  std::vector<PyObject*> handles;
+  Handles handles;
   Entries& entries = *self->entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     handles.clear();
-    if (!entries[i]->matches(args, count, names, handles) || !entries[i]->same_aliases(handles)) continue;
+    // To compare may run Python code, which may forget entries.
     const std::shared_ptr<FrozenEntry> entry = entries[i];
-    if (i != 0)
+    if (!entry->matches(args, count, names, handles) || !entry->same_aliases(handles)) continue;
+    if (i != 0 && i < entries.size() && entries[i] == entry)
       std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
                   entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     if (!entry->is_frozen) {
@@ -283,8 +281,9 @@ PyObject* call_known(CompiledObject* self, PyObject* const* args, std::size_t co
       entry->until_verified = entry->verify_every;
       return call_record(self, args, count, names, "verify", entry->key.get());
     }
-    if (PyObject* result = run(*entry, handles)) return result;
-    return call_record(self, args, count, names, "the settings of an optimizer", entry->key.get());
+    Attempt attempt = run(*entry, {args, count, names}, std::move(handles));
+    if (attempt.result) return attempt.result.release();
+    return call_record(self, args, count, names, attempt.changed, entry->key.get());
   }
   return call_record(self, args, count, names, "", Py_None);
 }
@@ -293,8 +292,10 @@ PyObject* call_compiled(PyObject* object, PyObject* const* args, std::size_t fla
   CompiledObject* const self = compiled(object);
   const auto count = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
   try {
+    if (self->function == nullptr || self->record == nullptr)
+      raise(PyExc_TypeError, "compile: this function was not made by lento.compile");
     // Inside of a derivative, a vmap, a checkpoint or another recording, the function is a part of it (clause F5).
-    if (current_watcher != nullptr || change_notes != nullptr || self->function == nullptr)
+    if (current_watcher != nullptr || change_notes != nullptr)
       return PyObject_Vectorcall(self->function, args, count, names);
     return call_known(self, args, count, names);
   } catch (...) {

@@ -18,8 +18,7 @@ bool is_like(PyObject* object, DType dtype, ShapeId shape, std::uint8_t device) 
 }
 
 /// One token and its children. `at` goes past them.
-bool match_one(const std::vector<ArgumentToken>& tokens, std::size_t& at, PyObject* object,
-               std::vector<PyObject*>& handles) {
+bool match_one(const std::vector<ArgumentToken>& tokens, std::size_t& at, PyObject* object, Handles& handles) {
   const ArgumentToken& token = tokens[at++];
   switch (token.kind) {
     case ArgumentToken::Kind::tensor:
@@ -35,9 +34,10 @@ bool match_one(const std::vector<ArgumentToken>& tokens, std::size_t& at, PyObje
       const bool is_tuple = token.kind == ArgumentToken::Kind::tuple;
       if (Py_TYPE(object) != (is_tuple ? &PyTuple_Type : &PyList_Type)) return false;
       for (std::uint32_t i = 0; i < token.count; ++i) {
-        // A list may change its length while atoms are compared.
+        // A list may change while atoms are compared.
         if (PySequence_Fast_GET_SIZE(object) != static_cast<Py_ssize_t>(token.count)) return false;
-        if (!match_one(tokens, at, PySequence_Fast_GET_ITEM(object, i), handles)) return false;
+        const PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(object, i));
+        if (!match_one(tokens, at, item.get(), handles)) return false;
       }
       return PySequence_Fast_GET_SIZE(object) == static_cast<Py_ssize_t>(token.count);
     }
@@ -50,6 +50,8 @@ bool match_one(const std::vector<ArgumentToken>& tokens, std::size_t& at, PyObje
       PyObject* value = nullptr;
       for (std::uint32_t i = 0; i < token.count; ++i) {
         if (PyDict_Next(object, &position, &key, &value) == 0) return false;
+        const PyRef held_key = PyRef::borrow(key);
+        const PyRef held_value = PyRef::borrow(value);
         if (!same_atom(key, PyTuple_GET_ITEM(token.object.get(), i)) || !match_one(tokens, at, value, handles))
           return false;
       }
@@ -91,7 +93,7 @@ PyObject* found_at(const Place& place) {
   return nullptr;
 }
 
-bool holds(const Place& place, std::vector<PyObject*>& handles) {
+bool holds(const Place& place, Handles& handles) {
   if (place.kind == Place::Kind::length) {
     PyObject* const container = place.container.get();
     return (PyDict_Check(container) ? PyDict_GET_SIZE(container) : PySequence_Fast_GET_SIZE(container)) == place.index;
@@ -251,8 +253,7 @@ bool same_atom(PyObject* a, PyObject* b) {
   return equal > 0;
 }
 
-bool FrozenEntry::matches(PyObject* const* args, std::size_t count, PyObject* keywords,
-                          std::vector<PyObject*>& handles) const {
+bool FrozenEntry::matches(PyObject* const* args, std::size_t count, PyObject* keywords, Handles& handles) const {
   if (count != positional || default_device != Device().id() || !same_names(keywords, names.get())) return false;
   const std::size_t all = count + static_cast<std::size_t>(keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords));
   std::size_t at = 0;
@@ -262,7 +263,7 @@ bool FrozenEntry::matches(PyObject* const* args, std::size_t count, PyObject* ke
   return true;
 }
 
-const Place* FrozenEntry::check_places(std::vector<PyObject*>& handles) const {
+const Place* FrozenEntry::check_places(Handles& handles) const {
   for (const Place& place : places) {
     if (!holds(place, handles)) return &place;
   }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lento::python {
@@ -68,6 +69,37 @@ struct HostAction {
   PyRef advance;
 };
 
+/// Tensor objects that a call finds, held: to look at arguments and places may run Python code, which may let go what
+/// it found.
+class Handles {
+ public:
+  Handles() = default;
+  ~Handles() { clear(); }
+  Handles(Handles&& other) noexcept : objects_(std::move(other.objects_)) { other.objects_.clear(); }
+  Handles& operator=(Handles&& other) noexcept {
+    objects_.swap(other.objects_);
+    return *this;
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+
+  void push_back(PyObject* object) {
+    objects_.push_back(object);
+    Py_INCREF(object);
+  }
+  void clear() noexcept {
+    for (PyObject* object : objects_) Py_DECREF(object);
+    objects_.clear();
+  }
+  std::size_t size() const { return objects_.size(); }
+  PyObject* operator[](std::size_t index) const { return objects_[index]; }
+  operator std::span<PyObject* const>() const { return objects_; }
+  friend bool operator==(const Handles& a, const Handles& b) = default;
+
+ private:
+  std::vector<PyObject*> objects_;
+};
+
 struct FrozenEntry {
   PyRef key;  // what the Python side knows it by
   std::vector<ArgumentToken> arguments;
@@ -103,10 +135,10 @@ struct FrozenEntry {
   std::uint64_t until_verified = 0;
   std::vector<PyRef> kept;  // generators, whose addresses the call has
 
-  /// Whether these are its arguments; then `handles` has the Tensor objects among them (borrowed).
-  bool matches(PyObject* const* args, std::size_t count, PyObject* keywords, std::vector<PyObject*>& handles) const;
-  /// Looks at every place and adds the handles there (borrowed). Null, or the first place that holds something else.
-  const Place* check_places(std::vector<PyObject*>& handles) const;
+  /// Whether these are its arguments; then `handles` has the Tensor objects among them.
+  bool matches(PyObject* const* args, std::size_t count, PyObject* keywords, Handles& handles) const;
+  /// Looks at every place and adds the handles there. Null, or the first place that holds something else.
+  const Place* check_places(Handles& handles) const;
   /// Whether the same handles are the same objects as when the call was recorded: all, or those of the arguments.
   bool same_aliases(std::span<PyObject* const> handles) const;
   /// All handles as they were compared last. Only addresses: nothing is looked at.

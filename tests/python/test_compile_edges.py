@@ -1,0 +1,196 @@
+"""compile (clauses F1 to F4): what changes in the middle of a frozen call, numbers of the host of other types, which
+calls are alike, and which results are the same object."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lento
+import pytest
+from engine import Counts
+
+
+class Box:
+    """Anything with attributes."""
+
+    w: Any
+    k: Any
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(old)
+
+
+def frozen(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    g = lento.compile(f)
+    for _ in range(2):
+        g(*args)
+    counts = Counts()
+    g(*args)
+    assert counts["freeze.hit"] == 1
+    return g
+
+
+# --- what changes in the middle ---
+
+
+def test_f1_a_list_that_a_host_number_empties_raises_as_without_compile() -> None:
+    held = [lento.ones(3) for _ in range(3)]
+    box = Box()
+    box.k = 1.0
+
+    def number() -> float:
+        if box.k > 1:
+            held.clear()
+        return float(box.k)
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        k = lento.host_number(number)
+        for i in range(3):
+            held[i] = held[i] * k + x
+        return held[0] * 1
+
+    g = frozen(f, lento.ones(3))
+    box.k = 2.0
+    with pytest.raises(IndexError):
+        g(lento.ones(3))
+
+
+def test_f1_a_tensor_that_a_host_number_replaces_is_read() -> None:
+    box = Box()
+
+    def number() -> float:
+        if box.k == 2.0:
+            box.w = lento.ones(3) * 100
+        return float(box.k)
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        k = lento.host_number(number)
+        box.w = box.w * k + x
+        return box.w  # type: ignore[no-any-return]
+
+    def results(h: Callable[[lento.Tensor], lento.Tensor]) -> list[list[float]]:
+        box.w = lento.ones(3)
+        found = []
+        for box.k in (1.0, 1.0, 1.0, 2.0, 1.0):
+            found.append(h(lento.ones(3)).tolist())
+        return found
+
+    assert results(lento.compile(f)) == results(f)
+
+
+def test_f1_a_tensor_that_a_host_number_changes_in_place_is_read() -> None:
+    box = Box()
+
+    def number() -> float:
+        if box.k == 2.0:
+            box.w += 100
+        return float(box.k)
+
+    def f(x: lento.Tensor) -> None:
+        k = lento.host_number(number)
+        box.w *= k
+        box.w += x
+
+    def results(h: Callable[[lento.Tensor], None]) -> list[list[float]]:
+        box.w = lento.ones(3)
+        found = []
+        for box.k in (1.0, 1.0, 1.0, 2.0, 1.0):
+            h(lento.ones(3))
+            found.append(box.w.tolist())
+        return found
+
+    assert results(lento.compile(f)) == results(f)
+
+
+def test_f1_threads_lose_no_changes(quick_switches: None) -> None:
+    box = Box()
+    box.w = lento.zeros(4)
+
+    def f(x: lento.Tensor) -> None:
+        w = box.w
+        w += x
+
+    g = frozen(f, lento.ones(4))
+    box.w = lento.zeros(4)
+
+    def run() -> None:
+        for _ in range(500):
+            g(lento.exp(lento.zeros(4)))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert box.w.tolist() == [2000.0] * 4
+
+
+def test_f1_a_list_that_another_thread_changes_is_looked_at_again(quick_switches: None) -> None:
+    held = [lento.ones(3) for _ in range(300)]
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        for i in range(3):
+            held[i] = held[i] + x
+        return held[0] * 1
+
+    g = frozen(f, lento.ones(3))
+    stop = threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            copy = list(held)
+            held.clear()
+            held.extend(copy)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(2000):
+                with contextlib.suppress(IndexError):
+                    g(lento.exp(lento.zeros(3)))
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_an_object_that_was_not_set_up_raises() -> None:
+    kind = type(lento.compile(lambda x: x))
+    with pytest.raises(TypeError, match="compile"):
+        kind.__new__(kind)(lento.ones(2))  # type: ignore[operator]
+
+
+class Name(enum.Enum):
+    W = 1
+
+
+def test_f4_a_tensor_stored_under_a_key_with_python_code_is_told() -> None:
+    held: dict[Any, lento.Tensor] = {Name.W: lento.ones(2), ("w", 0): lento.ones(2)}
+
+    def store(x: lento.Tensor, key: Any) -> None:
+        held[key] = held[key] + x
+
+    g = frozen(lambda x: store(x, ("w", 0)), lento.ones(2))
+    g(lento.ones(2))
+    assert held["w", 0].tolist() == [5.0, 5.0]
+    with pytest.warns(RuntimeWarning, match="key"):
+        lento.compile(lambda x: store(x, Name.W))(lento.ones(2))
