@@ -1,10 +1,12 @@
 #include "frozen_entry.h"
 
+#include "convert.h"
 #include "recorded_call.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace lento::python {
@@ -15,6 +17,64 @@ bool is_like(PyObject* object, DType dtype, ShapeId shape, std::uint8_t device) 
   if (!is_tensor(object)) return false;
   const TensorState* state = tensor_of(object).state();
   return state != nullptr && state->dtype == dtype && state->shape == shape && state->device == device;
+}
+
+bool is_equal(PyObject* a, PyObject* b) {
+  const PyRef held_a = PyRef::borrow(a);
+  const PyRef held_b = PyRef::borrow(b);
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal > 0;
+}
+
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+/// range(0, 3, 2) equals range(0, 4, 2), and has another end.
+bool same_range(PyObject* a, PyObject* b) {
+  for (const char* part : {"start", "stop", "step"}) {
+    const PyRef one(PyObject_GetAttrString(a, part));
+    const PyRef two(PyObject_GetAttrString(b, part));
+    if (!one || !two) {
+      PyErr_Clear();
+      return false;
+    }
+    if (!same_atom(one.get(), two.get())) return false;
+  }
+  return true;
+}
+
+/// Numbers of NumPy, of one type: by their bits where those are all there is to them, else as they are printed.
+bool same_number(PyObject* a, PyObject* b) {
+  class Bytes {
+   public:
+    explicit Bytes(PyObject* object) : is_known_(PyObject_GetBuffer(object, &view_, PyBUF_FORMAT) == 0) {
+      if (!is_known_) PyErr_Clear();
+    }
+    ~Bytes() {
+      if (is_known_) PyBuffer_Release(&view_);
+    }
+    Bytes(const Bytes&) = delete;
+    Bytes& operator=(const Bytes&) = delete;
+    /// Whether no bits are left over, as in a long double.
+    bool are_all() const {
+      return is_known_ && view_.format != nullptr && std::strchr("?bBhHiIlLqQefd", *view_.format);
+    }
+    std::string_view get() const { return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)}; }
+
+   private:
+    Py_buffer view_{};
+    bool is_known_;
+  };
+  const PyRef held_a = PyRef::borrow(a);
+  const PyRef held_b = PyRef::borrow(b);
+  const Bytes one(a);
+  const Bytes two(b);
+  if (one.are_all() && two.are_all()) return one.get() == two.get();
+  const PyRef text_a(PyObject_Repr(a));
+  const PyRef text_b(PyObject_Repr(b));
+  if (text_a && text_b) return is_equal(text_a.get(), text_b.get());
+  PyErr_Clear();
+  return false;
 }
 
 /// One token and its children. `at` goes past them.
@@ -245,12 +305,23 @@ void resolve_leaves(FrozenEntry& entry) {
 bool same_atom(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_CheckExact(a)) {
-    return std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(a)) == std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(b));
+  // A value that is part of a slice may be anything: what Python compares may run code of others.
+  if (PyFloat_Check(a)) return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a)) return is_equal(a, b);
+  if (PyComplex_Check(a)) {
+    const Py_complex one = PyComplex_AsCComplex(a);
+    const Py_complex two = PyComplex_AsCComplex(b);
+    return same_bits(one.real, two.real) && same_bits(one.imag, two.imag);
   }
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
-  return equal > 0;
+  if (PySlice_Check(a)) {
+    const auto* const one = reinterpret_cast<PySliceObject*>(a);
+    const auto* const two = reinterpret_cast<PySliceObject*>(b);
+    return same_atom(one->start, two->start) && same_atom(one->stop, two->stop) && same_atom(one->step, two->step);
+  }
+  if (PyRange_Check(a)) return same_range(a, b);
+  PyObject* const generic = numpy_generic();
+  if (generic != nullptr && PyObject_TypeCheck(a, reinterpret_cast<PyTypeObject*>(generic))) return same_number(a, b);
+  return !is_tensor(a) && is_equal(a, b);
 }
 
 bool FrozenEntry::matches(PyObject* const* args, std::size_t count, PyObject* keywords, Handles& handles) const {

@@ -9,6 +9,7 @@
 #include "executor/plan_cache.h"
 #include "executor/save_graphs.h"
 #include "ir/op.h"
+#include "tensor/promotion.h"
 #include "tensor/state_pool.h"
 
 #include <algorithm>
@@ -159,6 +160,11 @@ bool FrozenRun::take_numbers(std::span<const Scalar> given) {
   scalars_ = call_.graph.scalars;
   std::vector<Scalar> host;
   if (!call_.host.evaluate(given, host)) return false;
+  for (std::size_t i = 0; i < scalars_.size(); ++i) {
+    const NumberOrigin origin = call_.numbers[i];
+    // What does not fit raises where the op is called.
+    if (origin.kind == NumberOrigin::Kind::host && !fits(host[origin.index], scalars_[i].dtype)) return false;
+  }
   std::vector<Generator::State> states;
   states.reserve(call_.draws.size());
   for (const Draw& draw : call_.draws)

@@ -52,7 +52,7 @@ class FrozenRun {
 
   const KnownPlan& plan() const { return plan_; }
   /// Asks generators and takes the numbers of the host, one for each that is given. False, and nothing has happened,
-  /// when one of them decides otherwise than when the call was recorded.
+  /// when one of them decides otherwise than when the call was recorded, is of another kind or does not fit its dtype.
   bool take_numbers(std::span<const Scalar> given);
   /// Fixes the run. Returns the tensors that the graph's outputs are.
   std::vector<Tensor> bind();

@@ -89,6 +89,7 @@ bool HostNumbers::evaluate(std::span<const Scalar> given, std::vector<Scalar>& v
     const Node& node = nodes_[i];
     if (node.kind == Kind::given) {
       values[i] = given[node.a];
+      if (values[i].kind() != values_[i].kind()) return false;
     } else if (node.kind == Kind::constant) {
       values[i] = values_[i];
     } else {

@@ -39,7 +39,8 @@ class HostNumbers {
   /// True when some number did not become an operand as it was: it was changed on the way, and nobody could know.
   bool misses_some() const { return !expected_.empty(); }
 
-  /// The values of all nodes for other given numbers; false when something is decided otherwise.
+  /// The values of all nodes for other given numbers; false when something is decided otherwise, or one of them is of
+  /// another kind, such as an integer where a float was.
   bool evaluate(std::span<const Scalar> given, std::vector<Scalar>& values) const;
   /// The same program; what was given does not matter.
   friend bool operator==(const HostNumbers& a, const HostNumbers& b);

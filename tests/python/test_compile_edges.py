@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import lento
+import numpy as np
 import pytest
 from engine import Counts
 
@@ -194,3 +195,71 @@ def test_f4_a_tensor_stored_under_a_key_with_python_code_is_told() -> None:
     assert held["w", 0].tolist() == [5.0, 5.0]
     with pytest.warns(RuntimeWarning, match="key"):
         lento.compile(lambda x: store(x, Name.W))(lento.ones(2))
+
+
+# --- numbers of the host ---
+
+
+def asked(f: Callable[[lento.Tensor, Any], lento.Tensor], x: lento.Tensor, numbers: list[Any]) -> None:
+    """`f` of a number of the host gives the same with and without compile, for each of these."""
+    box = Box()
+    g = lento.compile(lambda x: f(x, lento.host_number(lambda: box.k)))
+    for box.k in numbers:
+        expected = f(x, box.k)
+        found = g(x)
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+def test_f3_a_host_number_of_another_type_is_recorded() -> None:
+    whole = lento.asarray([1, 2])
+    asked(lambda x, k: x * k, whole, [2, 2, 2, 3, 2.5, 2.5, 2.5, 3.0])
+    asked(lambda x, k: x * k, whole, [2.5, 2.5, 2.5, 2])
+    asked(lambda x, k: x + lento.full((2,), k), whole, [2, 2, 2, 0.5])
+
+
+def test_f3_a_host_number_that_does_not_fit_raises() -> None:
+    box = Box()
+    g = lento.compile(lambda x: x * lento.host_number(lambda: box.k))
+    x = lento.asarray([1, 2], dtype=lento.int8)
+    for box.k in (3, 3, 4, -128):
+        assert g(x).tolist() == (x * box.k).tolist()
+    for box.k in (300, -129):
+        with pytest.raises(OverflowError):
+            g(x)
+    box.k = 5
+    assert g(x).tolist() == [5, 10]
+
+
+# --- which calls are alike ---
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "number"),
+    [
+        (np.float64(0.0), np.float64(-0.0), lambda k: np.copysign(1.0, k)),
+        (np.float32(0.0), np.float32(-0.0), lambda k: np.copysign(1.0, k)),
+        (complex(0, 0.0), complex(-0.0, -0.0), lambda k: np.copysign(1.0, k.real)),
+        (slice(1, 2), slice(True, 2), lambda k: 2.0 if k.start is True else 3.0),
+        (range(0, 3, 2), range(0, 4, 2), lambda k: k.stop),
+    ],
+)
+def test_f2_arguments_that_are_equal_but_not_alike_are_other_signatures(one: Any, other: Any, number: Any) -> None:
+    def f(x: lento.Tensor, k: Any) -> lento.Tensor:
+        return x * float(number(k))
+
+    g = frozen(f, lento.ones(1), one)
+    assert g(lento.ones(1), other).tolist() == f(lento.ones(1), other).tolist()
+    assert g(lento.ones(1), one).tolist() == f(lento.ones(1), one).tolist()
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.int16, np.longdouble, np.bool_, np.str_])
+def test_f2_an_argument_that_is_made_anew_is_the_same(kind: Any) -> None:
+    value = "nan" if issubclass(kind, float | np.floating) else "1"
+    make = (lambda: kind(int(value))) if value == "1" else (lambda: kind(value))
+    g = lento.compile(lambda x, k: x * 2)
+    for _ in range(2):
+        g(lento.ones(1), make())
+    counts = Counts()
+    for _ in range(4):
+        g(lento.ones(1), make())
+    assert counts["freeze.hit"] == 4
