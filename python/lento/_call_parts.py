@@ -29,6 +29,7 @@ class Form:
         self.tensors: list[Tensor] = []
         self.objects: list[tuple[str, Any]] = []
         self.obstacle = ""
+        self.containers: set[int] = set()  # the ids of lists and dicts
         self.positional = len(args)
         self.names = tuple(kwargs)
         key = [self._add(f"argument {i}", value, 0) for i, value in enumerate(args)]
@@ -52,9 +53,11 @@ class Form:
             self.obstacle = self.obstacle or f"{name} is nested too deeply, or has too many parts"
         elif kind == _DICT and all(is_atom(key) for key in value):
             self.tokens.append((_DICT, tuple(value), len(value)))
+            self.containers.add(id(value))
             return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
         elif kind in (_TUPLE, _LIST):
             self.tokens.append((kind, None, len(value)))
+            self.containers.add(id(value))
             return (kind, tuple(self._add(f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)))
         elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             kind_name = f"{type(value).__module__}.{type(value).__name__}"
@@ -142,14 +145,32 @@ def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[l
 _MADE, HANDLE, _CONSTANT, _TUPLE_RESULT, _LIST_RESULT, _DICT_RESULT, _REBUILD = range(7)
 
 
-def result_tokens(result: Any, handles: Handles, wanted: Wanted) -> list[tuple[int, Any, int]]:
+def result_tokens(
+    result: Any, handles: Handles, wanted: Wanted, given: set[int], before: Reached, after: Reached
+) -> list[tuple[int, Any, int]]:
+    """The tree of the result. What was there before is given back itself; a list of the arguments (``given``), or one
+    that is there twice, would be another one each time."""
     tokens: list[tuple[int, Any, int]] = []
+    met: set[int] = set()
 
     def add(value: Any) -> None:
         if isinstance(value, Tensor):
             number = handles.numbers.get(id(value))
             tokens.append((_MADE, None, wanted.made(value)) if number is None else (HANDLE, None, number))
             return
+        node = None if type(value) in _KINDS else tree._node(value)
+        if node is None and type(value) not in _KINDS:
+            tokens.append((_CONSTANT, value, 0))
+            return
+        if type(value) is not tuple:
+            if id(value) in given:
+                raise CannotFreeze("it returns a list or dict that is an argument; return the tensors in it")
+            if before.has(value) and after.has(value):
+                tokens.append((_CONSTANT, value, 0))
+                return
+            if after.has(value) or id(value) in met:
+                raise CannotFreeze("it returns a list, dict or object that it also keeps, that is there twice, or that contains itself")
+            met.add(id(value))
         if type(value) is tuple or type(value) is list:
             tokens.append((_TUPLE_RESULT if type(value) is tuple else _LIST_RESULT, None, len(value)))
             children = list(value)
@@ -157,10 +178,7 @@ def result_tokens(result: Any, handles: Handles, wanted: Wanted) -> list[tuple[i
             tokens.append((_DICT_RESULT, tuple(value), len(value)))
             children = list(value.values())
         else:
-            node = tree._node(value)
-            if node is None:
-                tokens.append((_CONSTANT, value, 0))
-                return
+            assert node is not None
             children, rebuild = node
             tokens.append((_REBUILD, rebuild, len(children)))
         for child in children:

@@ -255,7 +255,7 @@ class _Calls:
             call.stores.append(
                 (place.where, False, wanted.made(place.value)) if number is None else (place.where, True, number)
             )
-        call.result = result_tokens(result, handles, wanted)
+        call.result = result_tokens(result, handles, wanted, form.containers, before, after)
         call.made = wanted.made_ones
         recorder.finish(wanted.tensors)
         call.handles = handles.keys

@@ -219,6 +219,10 @@ class Reached:
                 if not isinstance(vars(value)[inner], types.ModuleType):
                     self._add(DICT, vars(value), inner, vars(value)[inner], f"{name}.{inner}", depth, atoms, False)
 
+    def has(self, value: Any) -> bool:
+        """Whether an object was looked into."""
+        return id(value) in self._seen
+
     def _visit_methods(self) -> None:
         """Methods that some code names or Python calls by itself: what they name and reach, until there are no more."""
         while True:

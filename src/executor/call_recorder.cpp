@@ -1,9 +1,13 @@
 #include "executor/call_recorder.h"
 
+#include "base/format.h"
+#include "ir/op.h"
 #include "ir/op_random.gen.h"
 #include "tensor/state_pool.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace lento {
@@ -25,6 +29,15 @@ OperandRef leaf_ref(Tape& tape, const TensorState& state) {
   // One value of its own for each leaf: leaves are told apart by their tensors, which may have no value yet.
   const ValueRef stand_in = Value::ready(BufferRef{}, {state.dtype, state.device, state.shape, {}});
   return tape.add_leaf(stand_in.get(), state.dtype, state.shape);
+}
+
+/// Whether the function that the user calls gives its numbers to this op as they are, whatever their values. Others may
+/// look at a number, or compute another one from it, as dropout does; pow has ways of its own for some exponents.
+bool is_operand_as_it_is(std::string_view function, Op op) {
+  static constexpr std::array<std::string_view, 6> kOthers = {"where", "full",    "full_like",
+                                                              "clip",  "setitem", "assign"};
+  return (info(op).elementwise() && info(op).name == function && function != "pow") ||
+         std::ranges::find(kOthers, function) != kOthers.end();
 }
 
 }  // namespace
@@ -100,9 +113,23 @@ OperandRef CallRecorder::leaf(const Tensor& x) {
   return ref;
 }
 
-NumberOrigin CallRecorder::origin(const Scalar& number, const Source& source) {
+NumberOrigin CallRecorder::origin(const Scalar& number, Op op, const Source& source) {
   if (const std::optional<HostNumbers::Expected> expected = host_.take(number)) {
-    if (expected->by_caller) given_.emplace(number, source);
+    if (expected->by_caller) {
+      given_.emplace(number, source);
+      if (current_watcher != this) {
+        refuse(
+            "a number from lento.host_number is used inside of a derivative, a vmap or a checkpoint, which uses it "
+            "again: give it as a 0-d tensor",
+            source);
+      } else if (!is_operand_as_it_is(call_context().op, op)) {
+        refuse(
+            fmt::format("a number from lento.host_number is given to {}, which may compute with it first: give it as "
+                        "an argument, or use it as the operand of an operator",
+                        call_context().op),
+            source);
+      }
+    }
     return {NumberOrigin::Kind::host, expected->node};
   }
   // The one that came first was taken for the host's.
@@ -113,9 +140,9 @@ NumberOrigin CallRecorder::origin(const Scalar& number, const Source& source) {
   return {};
 }
 
-OperandRef CallRecorder::operand(const RecordOperand& given, const Source& source) {
+OperandRef CallRecorder::operand(const RecordOperand& given, Op op, const Source& source) {
   if (!given.is_tensor()) {
-    numbers_.push_back(origin(given.value(), source));
+    numbers_.push_back(origin(given.value(), op, source));
     return tape_->add_scalar(given.value(), given.dtype());
   }
   TensorState& state = given.state();
@@ -135,7 +162,7 @@ void CallRecorder::recorded(const RecordedOp& op) {
   }
   std::vector<OperandRef> operands;
   operands.reserve(op.operands.size());
-  for (const RecordOperand& given : op.operands) operands.push_back(operand(given, op.source));
+  for (const RecordOperand& given : op.operands) operands.push_back(operand(given, op.op, op.source));
   Record& head = tape_->next();
   const TensorState& first = state_of(op.results[0]);
   head = {.op = op.op, .dtype = first.dtype, .shape = first.shape, .attrs = op.attrs};

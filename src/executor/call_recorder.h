@@ -90,8 +90,8 @@ class CallRecorder final : public Watcher {
   bool was_made_inside(const Tensor& x) const;
 
  private:
-  OperandRef operand(const RecordOperand& given, const Source& source);
-  NumberOrigin origin(const Scalar& number, const Source& source);
+  OperandRef operand(const RecordOperand& given, Op op, const Source& source);
+  NumberOrigin origin(const Scalar& number, Op op, const Source& source);
   OperandRef leaf(const Tensor& x);
   void find_draws();
   void check_generators();

@@ -202,8 +202,10 @@ bool CompiledCalls::Call::run(std::vector<Tensor>& results) {
   for (const std::function<Scalar()>& function : frozen.asked) numbers.push_back(function());
   if (!run.take_numbers(numbers)) {
     const std::lock_guard lock(state.table->mutex);
-    known.is_frozen = false;
-    known.last = nullptr;
+    if (known.last == last) {
+      known.is_frozen = false;
+      known.last = nullptr;
+    }
     return false;
   }
   std::vector<Tensor> old;
@@ -223,7 +225,7 @@ bool CompiledCalls::Call::run(std::vector<Tensor>& results) {
   }
   run.start(AfterLaunch::go_on);
   const std::lock_guard lock(state.table->mutex);
-  known.plan = run.plan();
+  if (known.last == last) known.plan = run.plan();  // a plan of another graph would compute something else
   return true;
 }
 
@@ -355,6 +357,7 @@ void CompiledCalls::Call::finish(const std::vector<Tensor>& results, const std::
     } else {
       known.result = form();
       known.last = std::move(made);
+      known.plan = {};
       known.is_frozen = true;
       frozen =
           fmt::format("{} is frozen: {} ops, {} inputs, {} tensors changed.", state.table->name,

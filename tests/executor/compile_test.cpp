@@ -163,6 +163,35 @@ TEST(Compile, F3_HostNumbersAreAskedAnew) {
   EXPECT_EQ(hits(), 3U);
 }
 
+TEST(Compile, F3_HostNumbersOfAnotherKindOrThatDoNotFitAreRecorded) {
+  Scalar number = 2;
+  const auto f = compile([&number](const Tensor& x) { return x * host_number([&number] { return number; }); });
+  const Grown hits("freeze.hit");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(f(tensor({1, 2})).dtype(), DType::int32);
+  EXPECT_EQ(hits(), 1U);
+  number = 2.5;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(f(tensor({1, 2})).to_vector<float>(), (Floats{2.5f, 5.0f}));
+  number = 3;
+  const Tensor small = tensor({1, 2}).astype(DType::int8);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(f(small).dtype(), DType::int8);
+  number = 300;
+  EXPECT_THROW(f(small), OverflowError);
+}
+
+TEST(Compile, F4_AHostNumberThatADerivativeUsesAgainIsTold) {
+  const Warnings collect;
+  double rate = 0.5;
+  const auto f = compile([&rate](const Tensor& x) {
+    return grad([&rate](const Tensor& y) { return sum(y * y * host_number([&rate] { return Scalar(rate); })); })(x);
+  });
+  for (int i = 0; i < 5; ++i) {
+    rate = 0.5 * (1 + i / 3);
+    EXPECT_EQ(f(tensor({3.0f})).to_vector<float>(), Floats{static_cast<float>(6 * rate)});
+  }
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("host_number"), std::string::npos);
+}
+
 TEST(Compile, F4_WhatCannotBeFrozenIsToldOnceWithItsLine) {
   const Warnings collect;
   const Grown hits("freeze.hit"), fallbacks("freeze.fallback");

@@ -263,3 +263,93 @@ def test_f2_an_argument_that_is_made_anew_is_the_same(kind: Any) -> None:
     for _ in range(4):
         g(lento.ones(1), make())
     assert counts["freeze.hit"] == 4
+
+
+# --- which results are the same object ---
+
+
+def test_f1_a_captured_list_is_returned_itself() -> None:
+    held = [lento.ones(2)]
+
+    def f(x: lento.Tensor) -> tuple[lento.Tensor, list[lento.Tensor]]:
+        held[0] = held[0] + x
+        return x * 2, held
+
+    g = frozen(f, lento.ones(2))
+    counts = Counts()
+    for i in range(3):
+        result = g(lento.ones(2))[1]
+        assert result is held
+        assert held[0].tolist() == [i + 5.0] * 2
+    assert counts["freeze.hit"] == 3
+
+
+def test_f4_a_list_of_the_arguments_or_one_that_is_there_twice_is_told() -> None:
+    def twice(x: lento.Tensor) -> Any:
+        held = [x * 2]
+        return held, held
+
+    def passes(xs: list[lento.Tensor]) -> Any:
+        return xs
+
+    with pytest.warns(RuntimeWarning, match="twice"):
+        g = lento.compile(twice)
+        for _ in range(4):
+            one, two = g(lento.ones(2))
+            assert one is two
+    with pytest.warns(RuntimeWarning, match="that is an argument"):
+        g = lento.compile(passes)
+        for _ in range(4):
+            given = [lento.ones(2)]
+            assert g(given) is given
+
+
+# --- numbers of the host that are computed with, out of sight ---
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, k: lento.grad(lambda x: lento.tanh(x * k).sum())(x),
+        lambda x, k: lento.vmap(lambda x: x * k)(x),
+        lambda x, k: lento.grad(lambda x: lento.checkpoint(lambda x: lento.exp(x * k))(x).sum())(x),
+        lambda x, k: lento.linspace(0, k, 3) * x,
+        lambda x, k: lento.nn.celu(x, k),
+        lambda x, k: lento.elu(x, k),
+        lambda x, k: abs(x) ** k,
+    ],
+)
+def test_f4_a_host_number_that_is_more_than_an_operand_is_told(f: Callable[[lento.Tensor, Any], lento.Tensor]) -> None:
+    with pytest.warns(RuntimeWarning, match="host_number"):
+        asked(f, lento.asarray([1.0, 2.0, -3.0]), [0.25, 0.25, 0.25, 0.5, 0.75])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, k: x * k + (x - k) / k,
+        lambda x, k: k / x + k - x,
+        lambda x, k: x // k,
+        lambda x, k: lento.where(x > k, x, 1.0),
+        lambda x, k: lento.where(x > 0, x, k),
+        lambda x, k: lento.maximum(x, k),
+        lambda x, k: lento.clip(x, 0.0, k),
+        lambda x, k: lento.full((3,), k) + x,
+    ],
+)
+def test_f3_a_host_number_is_an_operand_of(f: Callable[[lento.Tensor, Any], lento.Tensor]) -> None:
+    counts = Counts()
+    asked(f, lento.asarray([1.0, 2.0, -3.0]), [0.5, 0.5, 0.5, 0.25, 0.75])
+    assert counts["freeze.hit"] == 3
+
+
+def test_f3_a_host_number_is_an_operand_in_place() -> None:
+    def f(x: lento.Tensor, k: Any) -> lento.Tensor:
+        x = x * 1
+        x *= k
+        x[1:] = k
+        return x
+
+    counts = Counts()
+    asked(f, lento.asarray([1.0, 2.0, -3.0]), [0.5, 0.5, 0.5, 0.25, 0.75])
+    assert counts["freeze.hit"] == 3
