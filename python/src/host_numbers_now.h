@@ -23,7 +23,7 @@ class HostNumbersNow {
   HostNumbersNow(const HostNumbersNow&) = delete;
   HostNumbersNow& operator=(const HostNumbersNow&) = delete;
 
-  /// False when the call would be another one.
+  /// False when the call would be another one, also when what is given is no number.
   bool ask() {
     for (const HostAction& action : entry_.actions) {
       const PyRef given = own(PyObject_CallNoArgs(action.ask.get()));
@@ -31,8 +31,7 @@ class HostNumbersNow {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.get()); ++i) {
         PyObject* const number = PyTuple_GET_ITEM(given.get(), i);
         const std::optional<Scalar> value = to_scalar(number);
-        if (!value)
-          raise(PyExc_TypeError, "host_number(): the function gives a number, not %s", Py_TYPE(number)->tp_name);
+        if (!value) return false;
         numbers_.push_back(*value);
       }
       if (action.advance.get() != Py_None) advance(action, 1);

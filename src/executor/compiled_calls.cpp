@@ -185,6 +185,8 @@ bool CompiledCalls::Call::run(std::vector<Tensor>& results) {
     last = known.last;
   }
   const Recorded& frozen = *last;
+  std::vector<Scalar> numbers;  // asked for first: to ask may change tensors
+  for (const std::function<Scalar()>& function : frozen.asked) numbers.push_back(function());
   const auto handle_of = [&](std::uint32_t leaf) -> const Tensor& {
     const std::int64_t handle = frozen.call.origins[leaf].handle;
     return handle < 0 ? frozen.call.leaves[leaf] : *state.handles[static_cast<std::size_t>(handle)];
@@ -198,8 +200,6 @@ bool CompiledCalls::Call::run(std::vector<Tensor>& results) {
         std::ranges::any_of(frozen.changes, [&](const Change& change) { return change.handle == handle; }) ? 1 : 0);
   }
   FrozenRun run(frozen.call, std::move(inputs), replaced, plan);
-  std::vector<Scalar> numbers;
-  for (const std::function<Scalar()>& function : frozen.asked) numbers.push_back(function());
   if (!run.take_numbers(numbers)) {
     const std::lock_guard lock(state.table->mutex);
     if (known.last == last) {

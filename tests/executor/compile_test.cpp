@@ -178,6 +178,22 @@ TEST(Compile, F3_HostNumbersOfAnotherKindOrThatDoNotFitAreRecorded) {
   EXPECT_THROW(f(small), OverflowError);
 }
 
+TEST(Compile, F3_ATensorThatAHostNumberChangesIsRead) {
+  Tensor w = tensor({1.0f});
+  double rate = 1;
+  const auto f = compile([&](Tensor& x) {
+    const Scalar k = host_number([&] {
+      if (rate == 2) x.assign(tensor({100.0f}));
+      return Scalar(rate);
+    });
+    x *= k;
+  });
+  for (int i = 0; i < 3; ++i) f(w);
+  rate = 2;
+  f(w);
+  EXPECT_EQ(w.to_vector<float>(), Floats{200});
+}
+
 TEST(Compile, F4_AHostNumberThatADerivativeUsesAgainIsTold) {
   const Warnings collect;
   double rate = 0.5;

@@ -353,3 +353,16 @@ def test_f3_a_host_number_is_an_operand_in_place() -> None:
     counts = Counts()
     asked(f, lento.asarray([1.0, 2.0, -3.0]), [0.5, 0.5, 0.5, 0.25, 0.75])
     assert counts["freeze.hit"] == 3
+
+
+def test_f3_a_host_number_that_is_no_number_any_more_is_recorded() -> None:
+    box = Box()
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        return x * lento.host_number(lambda: box.k)
+
+    g = lento.compile(f)
+    for box.k in (0.5, 0.5, 0.5):
+        g(lento.ones(2))
+    box.k = np.float32(0.25)
+    assert g(lento.ones(2)).tolist() == [0.25, 0.25]
