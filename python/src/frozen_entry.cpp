@@ -346,16 +346,16 @@ bool FrozenEntry::same_aliases(std::span<PyObject* const> handles) const {
   for (std::size_t i = 0; i < handles.size(); ++i) {
     if (alias[i] != i && handles[alias[i]] != handles[i]) return false;
   }
-  // That two handles are one object matters where one of them changes.
-  const bool are_all = handles.size() == handle_count;
-  if (changes.empty() || (are_all && std::ranges::equal(handles, last_handles))) return true;
-  for (const Change& change : changes) {
-    if (change.handle >= handles.size()) continue;
-    for (std::size_t i = 0; i < handles.size(); ++i) {
-      if (handles[i] == handles[change.handle] && alias[i] != alias[change.handle]) return false;
-    }
+  // Others must be other objects: what changes one would change both, and the function may ask whether `x is y`.
+  if (handles.size() == last_handles.size() && std::ranges::equal(handles, last_handles)) return true;
+  thread_local std::vector<PyObject*> first;
+  first.clear();
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    if (alias[i] == i) first.push_back(handles[i]);
   }
-  if (are_all) last_handles.assign(handles.begin(), handles.end());
+  std::ranges::sort(first);
+  if (std::ranges::adjacent_find(first) != first.end()) return false;
+  if (handles.size() == handle_count) last_handles.assign(handles.begin(), handles.end());
   return true;
 }
 

@@ -265,6 +265,27 @@ def test_f2_an_argument_that_is_made_anew_is_the_same(kind: Any) -> None:
     assert counts["freeze.hit"] == 4
 
 
+def test_f2_whether_two_tensors_are_one_is_part_of_a_call() -> None:
+    x, y = lento.ones(2), lento.ones(2)
+    box = Box()
+    box.w = lento.ones(2)
+
+    def arguments(a: lento.Tensor, b: lento.Tensor) -> lento.Tensor:
+        return a + b * (2 if a is b else 3)
+
+    def attribute(a: lento.Tensor) -> lento.Tensor:
+        return a + box.w * (2 if a is box.w else 3)
+
+    g = frozen(arguments, x, y)
+    for _ in range(4):
+        assert g(x, x).tolist() == [3.0, 3.0]
+        assert g(x, y).tolist() == [4.0, 4.0]
+    g = frozen(attribute, x)
+    for _ in range(4):
+        assert g(box.w).tolist() == [3.0, 3.0]
+    assert g(y).tolist() == [4.0, 4.0]
+
+
 # --- which results are the same object ---
 
 
