@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Container
 from typing import Any
 
 from . import _core, tree
 from ._core import Tensor
 from ._reached import ATOM, DICT, LENGTH, SAME, TENSOR, Place, Reached, is_atom
+from ._recording import is_host_number
 
 _MOST_TOKENS = 20_000  # of the arguments of a call
 
@@ -29,7 +33,7 @@ class Form:
         self.tensors: list[Tensor] = []
         self.objects: list[tuple[str, Any]] = []
         self.obstacle = ""
-        self.containers: set[int] = set()  # the ids of lists and dicts
+        self._containers: list[tuple[str, Any, list[Any]]] = []  # lists and dicts, and what they hold
         self.positional = len(args)
         self.names = tuple(kwargs)
         key = [self._add(f"argument {i}", value, 0) for i, value in enumerate(args)]
@@ -38,6 +42,22 @@ class Form:
         first: dict[int, int] = {}
         same = tuple(first.setdefault(id(tensor), i) for i, tensor in enumerate(self.tensors))
         self.key = (self.positional, tuple(key), same, str(_core.default_device()))
+
+    def changed(self) -> str:
+        """The name of a list or dict that holds other objects than before the call; empty when there is none."""
+        for name, container, before in self._containers:
+            now = _held(container)
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+                return name
+        return ""
+
+    def containers(self) -> set[int]:
+        """The ids of the lists and dicts."""
+        return {id(container) for _, container, _ in self._containers}
+
+    def forget(self) -> None:
+        """Keeps alive no more than what objects are known by."""
+        self.tensors, self.tokens, self._containers = [], [], []
 
     def _add(self, name: str, value: Any, depth: int) -> Any:
         if isinstance(value, Tensor):
@@ -53,11 +73,12 @@ class Form:
             self.obstacle = self.obstacle or f"{name} is nested too deeply, or has too many parts"
         elif kind == _DICT and all(is_atom(key) for key in value):
             self.tokens.append((_DICT, tuple(value), len(value)))
-            self.containers.add(id(value))
+            self._containers.append((name, value, _held(value)))
             return (dict, tuple((repr(k), self._add(f"{name}[{k!r}]", v, depth + 1)) for k, v in value.items()))
         elif kind in (_TUPLE, _LIST):
             self.tokens.append((kind, None, len(value)))
-            self.containers.add(id(value))
+            if kind == _LIST:
+                self._containers.append((name, value, _held(value)))
             return (kind, tuple(self._add(f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)))
         elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             kind_name = f"{type(value).__module__}.{type(value).__name__}"
@@ -65,6 +86,10 @@ class Form:
         self.tokens.append((_SAME, value, 0))
         self.objects.append((name, value))
         return ("object", id(value))
+
+
+def _held(container: list[Any] | dict[Any, Any]) -> list[Any]:
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
 class Handles:
@@ -122,6 +147,8 @@ def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[l
     dropped: set[Any] = set()
     for place in after.places:
         known = old.get(place.where)
+        if is_host_number(place.value):
+            raise CannotFreeze(f"it keeps a number from lento.host_number: {place.name}")
         if place.holds == TENSOR:
             if known is not None and known.holds == TENSOR:
                 if known.value is not place.value:
@@ -137,6 +164,8 @@ def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[l
             or (place.holds == ATOM and (known.holds != ATOM or known.value != place.value))
             or (place.holds == SAME and known.value is not place.value)
         ):
+            if place.where in after.rates:
+                raise CannotFreeze(f"it reads {place.name} and changes it; ask for it with lento.host_number")
             dropped.add(place.where)
     return stored, dropped
 
@@ -169,7 +198,9 @@ def result_tokens(
                 tokens.append((_CONSTANT, value, 0))
                 return
             if after.has(value) or id(value) in met:
-                raise CannotFreeze("it returns a list, dict or object that it also keeps, that is there twice, or that contains itself")
+                raise CannotFreeze(
+                    "it returns a list, dict or object that it also keeps, that is there twice, or that contains itself"
+                )
             met.add(id(value))
         if type(value) is tuple or type(value) is list:
             tokens.append((_TUPLE_RESULT if type(value) is tuple else _LIST_RESULT, None, len(value)))
@@ -200,3 +231,60 @@ def same_result(a: list[tuple[int, Any, int]], b: list[tuple[int, Any, int]]) ->
         elif kind == _DICT_RESULT and thing != other:
             return False
     return True
+
+
+def _references(objects: list[Any]) -> list[int]:
+    return [sys.getrefcount(thing) for thing in objects]
+
+
+_ONE = _references([object()])[0]
+
+
+def _new_tensors(box: list[Any], old: Container[int]) -> dict[int, list[Any]]:
+    """Of each new Tensor object in a tree: itself, and how many references the tree has."""
+    found: dict[int, list[Any]] = {}
+    seen: dict[int, Any] = {}
+    waiting = [box]
+    while waiting:
+        value: Any = waiting.pop()
+        if isinstance(value, Tensor):
+            if id(value) not in old:
+                found.setdefault(id(value), [value, 0])[1] += 1
+        elif id(value) not in seen:
+            node = (
+                (list(value), None)
+                if type(value) in (tuple, list)
+                else (list(value.values()), None)
+                if type(value) is dict
+                else tree._node(value)
+            )
+            if node is not None:
+                seen[id(value)] = value
+                waiting += node[0]
+    return found
+
+
+def kept_elsewhere(box: list[Any], old: Container[int], after: Reached, explained: set[int], recorder: Any) -> str:
+    """Which tensor that the call has made is kept neither by the result, in the box, nor by a place that is known."""
+
+    def look() -> str:
+        for number, line in recorder.living():
+            if number not in explained:
+                return "it keeps a tensor that it makes where nobody can look; return it" + (
+                    f", at {line}" if line else ""
+                )
+        found = _new_tensors(box, old)
+        for place in after.places:
+            if place.holds == TENSOR and id(place.value) not in old:
+                found.setdefault(id(place.value), [place.value, 0])[1] += 2  # one of them is the Place's
+        counts = [count for _, count in found.values()]
+        tensors = [entry[0] for entry in found.values()]
+        found.clear()
+        if any(now > count + _ONE for count, now in zip(counts, _references(tensors), strict=True)):
+            return "it keeps a tensor that it returns, where nobody can look"
+        return ""
+
+    if not look():
+        return ""
+    gc.collect()  # what only cycles held
+    return look()

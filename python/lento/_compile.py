@@ -4,16 +4,27 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from . import _core
-from ._call_parts import HANDLE, CannotFreeze, Form, Handles, Wanted, result_tokens, same_result, stored_places
+from ._call_parts import (
+    HANDLE,
+    CannotFreeze,
+    Form,
+    Handles,
+    Wanted,
+    kept_elsewhere,
+    result_tokens,
+    same_result,
+    stored_places,
+)
 from ._core import Tensor
 from ._fail import fail
-from ._reached import TENSOR, Place, Reached, TooMuch, asked_by, name_of
-from ._recording import Recording, current
+from ._reached import SAME, TENSOR, Place, Reached, TooMuch, asked_by, is_same_state, name_of, state_of
+from ._recording import Recording, current, without_host_numbers
 
 __all__ = ["compile"]
 
@@ -72,8 +83,26 @@ class _Call:
         self.result: list[tuple[int, Any, int]] = []
         self.places: list[Place] = []
         self.unnamed: set[Any] = set()
+        self.states: list[tuple[Any, Any]] = []  # objects that are compared by what they hold
+        self.kept = ""  # why it cannot be frozen
         self.generators: list[Any] = []
         self.origins: list[int] = []  # of each leaf: an index in handles, or less than 0
+
+
+def _is_explained(last: _Call, call: _Call) -> bool:
+    """Whether something that frozen calls look at was changed between two calls."""
+    values = {place.where: place.value for place in last.places if place.holds != TENSOR}
+    for place in call.places:
+        if place.holds == TENSOR or place.where not in values:
+            continue
+        value = values[place.where]
+        if (value is not place.value) if place.holds == SAME else repr(value) != repr(place.value):
+            return True
+    return any(not is_same_state(a, b) for (_, a), (_, b) in zip(last.states, call.states, strict=False))
+
+
+def _ask_whether_same(states: list[tuple[Any, Any]]) -> tuple[()] | None:
+    return () if all(is_same_state(then, state_of(value)) for value, then in states) else None
 
 
 class _Signature:
@@ -96,23 +125,18 @@ class _Calls:
         self.compiled: Any = None
         self.name = name_of(f)
         self.signatures: OrderedDict[Any, _Signature] = OrderedDict()
+        self.lock = threading.Lock()
         self.told: set[str] = set()
         self.new_ones = 0  # signatures since one was frozen
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, key: Any) -> Any:
         """A call that is not known; or one that is, but ``why`` is not as it was, or it is to be verified."""
         form = Form(args, kwargs)
-        found = self.signatures.get(form.key)
+        found = self._signature(form)
         if found is None:
-            self.new_ones += 1
-            if self.new_ones > _MOST_SIGNATURES:
-                self._tell("its arguments are others at each call; numbers that vary are given as 0-d tensors")
-                _core._count_freeze_fallback()
-                return self.f(*args, **kwargs)
-            found = self.signatures[form.key] = _Signature(form)
-            if len(self.signatures) > _MOST_SIGNATURES:
-                self.signatures.popitem(last=False)
-        self.signatures.move_to_end(form.key)
+            self._tell("its arguments are others at each call; numbers that vary are given as 0-d tensors")
+            _core._count_freeze_fallback()
+            return self.f(*args, **kwargs)
         if why and why != "verify":
             self.compiled._forget(key)
             found.last = None
@@ -127,6 +151,20 @@ class _Calls:
         if form.obstacle:
             return self._plain(found, form, form.obstacle, args, kwargs)
         return self._record(found, form, args, kwargs, key if why == "verify" else None)
+
+    def _signature(self, form: Form) -> _Signature | None:
+        """What is known of calls like this one; none when new ones come time and again."""
+        with self.lock:  # threads may call for the first time at once
+            found = self.signatures.get(form.key)
+            if found is None:
+                self.new_ones += 1
+                if self.new_ones > _MOST_SIGNATURES:
+                    return None
+                found = self.signatures[form.key] = _Signature(form)
+                if len(self.signatures) > _MOST_SIGNATURES:
+                    self.signatures.popitem(last=False)
+            self.signatures.move_to_end(form.key)
+            return found
 
     def _plain(self, found: _Signature, form: Form, reason: str, args: Any, kwargs: Any) -> Any:
         self._give_up(found, form, reason)
@@ -157,6 +195,7 @@ class _Calls:
             before = Reached(roots)
         except TooMuch:
             return self._plain(found, form, "it reaches more objects than can be looked at", args, kwargs)
+        states = [state_of(value) for _, value in before.values]
         ids = {id(t): t.id for t in form.tensors}
         ids |= {id(place.value): place.value.id for place in before.places if place.holds == TENSOR}
         notes: dict[int, tuple[Tensor, Tensor]] = {}
@@ -167,14 +206,19 @@ class _Calls:
         current.recording = recording
         _core._begin_notes_of_changes(notes)
         try:
-            result = self.f(*args, **kwargs)
+            box = [self.f(*args, **kwargs)]
         finally:
             _core._end_notes_of_changes()
             current.recording = None
-            recording.recorder.stop()
+            recording.stop()
         _core._count_freeze_record()
+        plain = without_host_numbers(box[0])
+        if plain is not box[0]:
+            recording.refuse("it returns a number from lento.host_number")
+            box[0] = plain
+        del plain  # references are counted
         try:
-            call = self._describe(form, recording, before, ids, notes, result)
+            call = self._describe(form, recording, before, states, ids, notes, box, found.last is not None)
             if verified is not None:
                 self._compare(verified, call)
             else:
@@ -185,12 +229,14 @@ class _Calls:
             self._give_up(found, form, "what it returns is nested too deeply, or contains itself")
         except TooMuch:
             self._give_up(found, form, "it reaches more objects than can be looked at")
-        return result
+        return box[0]
 
     def _compare(self, verified: Any, call: _Call) -> None:
         """For verify: raises where the frozen call would have done something else."""
         different = self._disagreement(verified.last, call) if verified.last is not None else None
         if different is not None:
+            self.compiled._forget(verified)
+            verified.last = None
             raise fail(
                 RuntimeError, f"compile: {self.name} would give something else than its frozen call: {different}"
             )
@@ -200,14 +246,15 @@ class _Calls:
         last = found.last
         found.last = call
         if last is None:
-            call.form.tensors, call.form.tokens = [], []
+            call.form.forget()
             return
         different = self._disagreement(last, call)
         if different is None:
             self._freeze(found, call)
             return
         found.attempts += 1
-        if "number" in different or found.attempts >= _MOST_ATTEMPTS:
+        is_explained = _is_explained(last, call)
+        if ("number" in different and not is_explained) or found.attempts >= _MOST_ATTEMPTS:
             raise CannotFreeze(different)
 
     def _disagreement(self, last: _Call, call: _Call) -> str | None:
@@ -229,14 +276,18 @@ class _Calls:
         form: Form,
         recording: Recording,
         before: Reached,
+        before_states: list[Any],
         ids: dict[int, int],
         notes: dict[int, tuple[Tensor, Tensor]],
-        result: Any,
+        box: list[Any],
+        is_compared: bool,
     ) -> _Call:
         call = _Call(form, recording)
         recorder = recording.recorder
         if recorder.reason is not None:
             raise CannotFreeze(recorder.reason)
+        if container := form.changed():
+            raise CannotFreeze(f"it stores into an argument, {container}; return what is new")
         roots = [(self.name.partition(" ")[0], self.f), *form.objects]
         after = Reached(roots)
         handles = Handles(form, before)
@@ -255,15 +306,31 @@ class _Calls:
             call.stores.append(
                 (place.where, False, wanted.made(place.value)) if number is None else (place.where, True, number)
             )
-        call.result = result_tokens(result, handles, wanted, form.containers, before, after)
+        call.result = result_tokens(box[0], handles, wanted, form.containers(), before, after)
         call.made = wanted.made_ones
         recorder.finish(wanted.tensors)
+        if is_compared:
+            explained = {tensor.id for tensor in (*form.tensors, *wanted.tensors)} | {
+                leaf for leaf, _ in recorder.leaves()
+            }
+            explained |= {place.value.id for place in after.places if place.holds == TENSOR}
+            tensor = value = None  # type: ignore[assignment]  # references are counted
+            notes.clear()
+            wanted.tensors.clear()
+            call.kept = kept_elsewhere(box, handles.numbers, after, explained, recorder)
         call.handles = handles.keys
         call.alias = handles.alias
         call.origins = self._origins(recorder, handles, ids)
         recorder.set_origins(call.origins)
         call.generators = self._generators(recorder, before, after)
-        dropped |= {where for function in recording.functions for where in asked_by(function)}
+        dropped |= asked_by(recording.functions, roots)
+        call.states = [
+            (value, then)
+            for (_, value), then in zip(before.values, before_states, strict=True)
+            if is_same_state(then, state_of(value))
+        ]
+        if call.states:
+            call.actions.append((functools.partial(_ask_whether_same, call.states), None))
         call.unnamed = after.unnamed
         call.places = [place for place in after.places if place.where not in dropped]
         return call
@@ -304,6 +371,8 @@ class _Calls:
         return [known[address] for address in recorder.generators()]
 
     def _freeze(self, found: _Signature, call: _Call) -> None:
+        if call.kept:
+            raise CannotFreeze(call.kept)
         if -3 in call.origins:
             found.attempts += 1
             if found.attempts >= _MOST_ATTEMPTS:
@@ -371,6 +440,6 @@ class _Calls:
             f"{self.name} is frozen: {call.recorder.ops} ops, {call.recorder.inputs} inputs, "
             f"{len(call.changes) + len(call.stores)} tensors changed, {len(places)} places to look at."
         )
-        call.form.tensors, call.form.tokens = [], []
+        call.form.forget()
         if not self.verify:
             found.last = None

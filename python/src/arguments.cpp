@@ -5,6 +5,7 @@
 #include "creation.h"
 #include "host_array.h"
 #include "items.h"
+#include "recorded_call.h"
 #include "tensor_type.h"
 
 #include <lento/differentiation.h>
@@ -175,6 +176,9 @@ std::optional<Operand> Arguments::optional_operand(std::size_t index) const {
 }
 
 Scalar Arguments::number(std::size_t index) const {
+  // Its operands are the start and the step, and how many there are is not seen.
+  if (is_host_number(slots_[index]) && std::string_view(signature_->name) == "arange")
+    refuse_recorded_call("arange() is given a number from lento.host_number");
   if (const auto scalar = to_scalar(slots_[index])) return *scalar;
   if (is_tensor(slots_[index])) {
     const Tensor& tensor = tensor_of(slots_[index]);

@@ -103,14 +103,9 @@ bool is_numpy_array(PyObject* object) {
 std::optional<Scalar> to_scalar(PyObject* object) {
   if (PyFloat_CheckExact(object)) return Scalar(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Scalar(object == Py_True);
-  if (PyLong_Check(object)) {
-    if (!PyLong_CheckExact(object)) note_host_number(object);
-    return from_long(object);
-  }
-  if (PyFloat_Check(object)) {
-    note_host_number(object);
-    return Scalar(PyFloat_AS_DOUBLE(object));
-  }
+  if (PyLong_Check(object)) return from_long(object);
+  if (PyFloat_Check(object)) return Scalar(PyFloat_AS_DOUBLE(object));
+  if (is_host_number(object)) return take_host_number(object);
   if (PyComplex_Check(object)) {
     const Py_complex value = PyComplex_AsCComplex(object);
     return Scalar(std::complex<double>(value.real, value.imag));

@@ -2,6 +2,7 @@
 
 #include "convert.h"
 #include "items.h"
+#include "recorded_call.h"
 #include "tensor_type.h"
 
 #include <algorithm>
@@ -185,6 +186,7 @@ struct Flattener {
   void add_number(PyObject* object, int level) {
     if (depth < 0) depth = level;
     if (depth != level || static_cast<std::size_t>(level) != shape.size()) ragged();
+    if (is_host_number(object)) refuse_recorded_call("data of the host is made of a number from lento.host_number");
     const auto number = to_scalar(object);
     if (!number) raise(PyExc_TypeError, "asarray(): cannot make a tensor of %s", Py_TYPE(object)->tp_name);
     numbers.push_back(*number);
@@ -263,6 +265,7 @@ std::optional<HostArray> host_array(PyObject* object) {
   }
   if (PyList_Check(object) || PyTuple_Check(object) || PyUnicode_Check(object) || PyType_Check(object))
     return std::nullopt;
+  if (is_host_number(object)) return std::nullopt;  // its __array__ is for NumPy alone
   if (PyObject_CheckBuffer(object)) return from_buffer(object);
   if (PyObject_HasAttrString(object, "__array__") != 0) {
     const PyRef array = own(PyObject_CallMethod(object, "__array__", nullptr));

@@ -9,6 +9,8 @@
 
 #include "executor/warn.h"
 
+#include <lento/memory.h>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -31,6 +33,7 @@ namespace {
 // Classes of numbers that know their node, set by lento/_recording.py.
 std::array<PyTypeObject*, 2> host_classes{};
 PyObject* node_name = nullptr;
+PyObject* value_name = nullptr;
 
 /// One call, from its beginning to what is known of it once it has ended.
 struct RecordedCall {
@@ -110,6 +113,16 @@ std::vector<std::uintptr_t> generators(const RecordedCall& self) {
   return found;
 }
 
+/// The tensors made during the call that are still alive, by their ids, and the lines that made them.
+std::vector<std::pair<std::uint64_t, std::string>> living(const RecordedCall& self) {
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  const WithoutGil without_gil;  // looks into the tapes of all threads
+  for (LiveTensor& tensor : live_tensors()) {
+    if (self.recorder->was_made_inside(tensor.id)) found.emplace_back(tensor.id, std::move(tensor.source));
+  }
+  return found;
+}
+
 std::uint32_t give_number(RecordedCall& self, const nb::object& number) {
   const std::optional<Scalar> value = to_scalar(number.ptr());
   if (!value)
@@ -133,11 +146,24 @@ const CallGraph& recorded_call(PyObject* recorder) {
 
 CallGraph take_call(PyObject* recorder) { return recorded_call(recorder); }
 
-void note_host_number(PyObject* number) {
+bool is_host_number(PyObject* object) {
+  return Py_TYPE(object) == host_classes[0] || Py_TYPE(object) == host_classes[1];
+}
+
+Scalar take_host_number(PyObject* number) {
+  const PyRef value = own(PyObject_GetAttr(number, value_name));
+  const std::optional<Scalar> plain = to_scalar(value.get());
+  if (!plain) raise(PyExc_TypeError, "host_number(): a number is expected, not %s", Py_TYPE(value.get())->tp_name);
   HostNumbers* const host = current_host_numbers();
-  if (host == nullptr || (Py_TYPE(number) != host_classes[0] && Py_TYPE(number) != host_classes[1])) return;
+  if (host == nullptr) return *plain;
   const PyRef node = own(PyObject_GetAttr(number, node_name));
-  host->expect(static_cast<HostNumbers::Index>(PyLong_AsUnsignedLong(node.get())), true);
+  const long index = PyLong_AsLong(node.get());
+  if (index >= 0) {
+    host->expect(static_cast<HostNumbers::Index>(index), true);
+  } else {
+    refuse_recorded_call("a number is used that lento.host_number gave to another call");
+  }
+  return *plain;
 }
 
 void bind_recorded_calls(nb::module_& module) {
@@ -149,6 +175,7 @@ void bind_recorded_calls(nb::module_& module) {
                        const nb::object& generator) { self.recorder->watch(*nb::cast<Generator*>(generator)); })
       .def("made_inside", [](const RecordedCall& self,
                              const nb::object& x) { return self.recorder->was_made_inside(tensor_of(x.ptr())); })
+      .def("living", &living)
       .def("finish", &finish)
       .def("leaves", &leaves)
       .def("used_leaves", &used_leaves)
@@ -166,6 +193,7 @@ void bind_recorded_calls(nb::module_& module) {
     host_classes = {reinterpret_cast<PyTypeObject*>(one.inc_ref().ptr()),
                     reinterpret_cast<PyTypeObject*>(two.inc_ref().ptr())};
     node_name = PyUnicode_InternFromString("_node");
+    value_name = PyUnicode_InternFromString("_value");
   });
   module.def("_count_freeze_record", &count_freeze_record);
   module.def("_count_freeze_fallback", &count_freeze_fallback);

@@ -3,6 +3,8 @@
 
 #include "executor/frozen_call.h"
 
+#include <lento/scalar.h>
+
 #include <nanobind/nanobind.h>
 
 namespace lento::python {
@@ -15,8 +17,10 @@ const CallGraph& recorded_call(PyObject* recorder);
 /// "…, at train.py:41", or the text alone where the line is not known.
 std::string with_line(const std::string& text, const Source& line);
 
-/// A number that lento.host_number gave is about to be converted for an op. Cheap where nothing is recorded.
-void note_host_number(PyObject* number);
+/// Whether it is a number as lento.host_number gives it to a call that is recorded.
+bool is_host_number(PyObject* object);
+/// Its value, for an op that is about to have it as an operand.
+Scalar take_host_number(PyObject* number);
 
 void bind_recorded_calls(nanobind::module_& module);
 

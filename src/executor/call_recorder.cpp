@@ -203,9 +203,10 @@ void CallRecorder::find_draws() {
   }
 }
 
-bool CallRecorder::was_made_inside(const Tensor& x) const {
+bool CallRecorder::was_made_inside(const Tensor& x) const { return was_made_inside(state_of(x).id); }
+
+bool CallRecorder::was_made_inside(std::uint64_t id) const {
   // Ids come in blocks, each of which one thread gives away in order.
-  const std::uint64_t id = state_of(x).id;
   const std::uint64_t block = id / StatePool::kIdBlock;
   const bool follows_first = block == first_id_ / StatePool::kIdBlock && id > first_id_;
   const bool precedes_last = block == last_id_ / StatePool::kIdBlock && id < last_id_;

@@ -88,6 +88,7 @@ class CallRecorder final : public Watcher {
   void made_of_host_data(const Tensor& x, const void* data, std::size_t bytes);
   /// Whether the tensor was made during the call, by this thread.
   bool was_made_inside(const Tensor& x) const;
+  bool was_made_inside(std::uint64_t id) const;
 
  private:
   OperandRef operand(const RecordOperand& given, Op op, const Source& source);

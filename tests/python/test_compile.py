@@ -626,7 +626,7 @@ def test_f4_a_host_number_that_is_changed_on_the_way() -> None:
         now[0] += 1
         return x * (lento.host_number(lambda: now[0]) * 2)
 
-    told(f, lambda g: g(ones()), "the number")
+    told(f, lambda g: g(ones()), "used on the host")
 
 
 def test_f4_a_host_number_beside_an_equal_number_of_the_same_call() -> None:

@@ -310,6 +310,7 @@ class Optimizer:
         """A step by ``update``, on copies first: where one raises nothing is changed."""
         groups: list[dict[str, Any]] = [{}, *self.groups]
         rates = [host_number(functools.partial(self._rate_of, own)) for own in groups]
+        number = host_number(lambda: self.step_count + 1)
         places: list[tuple[Tensor, Tensor]] = []
         for (name, p), g, group in zip(self.parameters.items(), gradients, self._group_of, strict=True):
             if not isinstance(g, Tensor):
@@ -319,7 +320,7 @@ class Optimizer:
             held = {kept: all[name] for kept, all in self.state.items() if name in all}
             copies = {kept: tensor.__copy__() for kept, tensor in held.items()}
             parameter = p.__copy__()
-            self.update(parameter, g, copies, rates[group], self.step_count + 1)
+            self.update(parameter, g, copies, rates[group], number)
             places += [(p, parameter), *((held[kept], copies[kept]) for kept in held)]
         for place, value in places:
             place[...] = value
