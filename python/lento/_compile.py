@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
+import sys
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -32,6 +34,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _MOST_SIGNATURES = 64
+_MOST_WITH_VALUES = 8  # signatures with tuples that are no trees here
 _MOST_TOLD = 8
 _MOST_ATTEMPTS = 4  # recordings that do not agree with the one before
 _MOST_CHANGES = 8  # times that something around the function was not as it was
@@ -65,7 +68,25 @@ def compile(f: Callable[_P, _R], *, verify: int = 0) -> Callable[_P, _R]:
     calls.compiled = made
     functools.update_wrapper(made, f, updated=())
     made.__wrapped__ = f
+    made._verify = verify
     return made
+
+
+def _reduce(compiled: Any) -> str | tuple[Any, ...]:
+    """For copy and pickle: a function of a module by its name, others compiled anew."""
+    found: Any = sys.modules.get(compiled.__dict__.get("__module__", ""))
+    for name in compiled.__dict__.get("__qualname__", "").split("."):
+        found = getattr(found, name, None)
+    if found is compiled:
+        return str(compiled.__qualname__)
+    return _compile_again, (compiled.__wrapped__, compiled._verify)
+
+
+def _compile_again(f: Callable[..., Any], verify: int) -> Any:
+    return compile(f, verify=verify)
+
+
+copyreg.pickle(_core._Compiled, _reduce)
 
 
 class _Call:
@@ -110,6 +131,7 @@ class _Signature:
 
     def __init__(self, form: Form) -> None:
         self.objects = form.objects  # so that their ids stay theirs
+        self.holds_values = any(isinstance(value, tuple) for _, value in form.objects)
         self.last: _Call | None = None
         self.attempts = 0
         self.changes = 0
@@ -163,8 +185,16 @@ class _Calls:
                 found = self.signatures[form.key] = _Signature(form)
                 if len(self.signatures) > _MOST_SIGNATURES:
                     self.signatures.popitem(last=False)
+                if found.holds_values:
+                    self._forget_values()
             self.signatures.move_to_end(form.key)
             return found
+
+    def _forget_values(self) -> None:
+        """Signatures of objects such as named tuples, which may be made for one call, keep their tensors."""
+        with_values = [key for key, signature in self.signatures.items() if signature.holds_values]
+        for key in with_values[:-_MOST_WITH_VALUES]:
+            self.compiled._forget(self.signatures.pop(key))
 
     def _plain(self, found: _Signature, form: Form, reason: str, args: Any, kwargs: Any) -> Any:
         self._give_up(found, form, reason)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import array
+import copy
 import functools
+import gc
 import operator
+import pickle
 import sys
 import threading
 import types
 import warnings
-from collections import UserDict, deque
+import weakref
+from collections import UserDict, deque, namedtuple
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, ClassVar
@@ -364,7 +368,50 @@ def test_f3_class_attributes_of_optimizers_of_ones_own() -> None:
     assert counts["freeze.hit"] == 4
 
 
-# --- F5: threads ---
+# --- F5: copies, memory and threads ---
+
+
+@lento.compile
+def of_module(x: lento.Tensor) -> lento.Tensor:
+    return x * 2
+
+
+def test_f5_copies_of_compiled_functions() -> None:
+    assert copy.deepcopy(of_module) is of_module
+    assert pickle.loads(pickle.dumps(of_module)) is of_module
+
+    class Scaled:
+        def __init__(self) -> None:
+            self.factor = 2.0
+            self.g: Any = lento.compile(self.scaled)
+
+        def scaled(self, x: lento.Tensor) -> lento.Tensor:
+            return x * self.factor
+
+    first = Scaled()
+    second = copy.deepcopy(first)
+    second.factor = 3.0
+    for _ in range(3):
+        assert (first.g(t(1)).tolist(), second.g(t(1)).tolist()) == ([2], [3])
+
+
+def test_f5_named_tuples_of_one_call_are_not_kept() -> None:
+    Batch = namedtuple("Batch", "x y")
+    alive = []
+
+    def f(batch: Any) -> Any:
+        return batch.x * batch.y
+
+    g = lento.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(80):
+            batch = Batch(t(i), t(2))
+            alive.append(weakref.ref(batch.x))
+            assert g(batch).tolist() == [2 * i]
+    del batch
+    gc.collect()
+    assert sum(x() is not None for x in alive) <= 8
 
 
 def test_f5_threads_with_more_signatures_than_are_kept() -> None:
