@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from . import _core
 from ._core import Device, DType, Generator, Tensor
@@ -33,15 +34,6 @@ _ASKED_ANEW = ("lr", "step_count")
 #: Where one of them is used, any attribute may be meant.
 _READERS_OF_ANY_NAME = frozenset({"getattr", "vars", "__dict__", "attrgetter", "eval", "exec"})
 _MAKERS = ("__init__", "__new__", "__post_init__")
-_NO_ATTRIBUTES = (
-    "__dict__",
-    "__weakref__",
-    "__doc__",
-    "__module__",
-    "__qualname__",
-    "__annotations__",
-    "__firstlineno__",
-)
 #: Modules of the standard library whose objects are walked as those of the user.
 _PLAIN_HOLDERS = ("types", "argparse", "collections")
 _CACHED = type(functools.lru_cache(lambda: None))
@@ -166,9 +158,16 @@ def _own_attributes(kind: type) -> dict[str, Any]:
     return next((held for held in gc.get_referents(vars(kind)) if type(held) is dict), {})
 
 
+_known_slots: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
+
+
 def _slots(kind: type) -> list[str]:
-    """The attributes of objects that have no dict."""
-    return [name for base in kind.__mro__ for name, value in vars(base).items() if type(value) is _SLOT]
+    """The attributes of a user's objects that are in no dict."""
+    found = _known_slots.get(kind)
+    if found is None:
+        own = [name for base in kind.__mro__ for name, value in vars(base).items() if type(value) is _SLOT]
+        found = _known_slots[kind] = own if _is_users(kind) else []
+    return found
 
 
 def state_of(value: Any) -> tuple[Any, ...] | bytes | None:
@@ -182,9 +181,7 @@ def state_of(value: Any) -> tuple[Any, ...] | bytes | None:
         return (value.get(None),)
     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
         return bytes(value.tobytes()) if value.nbytes <= _MOST_BYTES and not value.dtype.hasobject else None
-    if isinstance(value, type) or not _is_users(kind):
-        return None
-    slots = _slots(kind)
+    slots = () if isinstance(value, type) else _slots(kind)
     return tuple(getattr(value, name, None) for name in slots) if slots else None
 
 
@@ -379,7 +376,7 @@ class Reached:
                 self._class_attributes += [
                     (own, key, f"{shown}.{key}", not _is_optimizer(kind))
                     for key, item in own.items()
-                    if not isinstance(item, Tensor) and key not in _NO_ATTRIBUTES
+                    if not isinstance(item, Tensor) and (callable(item) or not key.startswith("__"))
                 ]
         if is_made and _is_users(kind) and kind not in self._made:
             self._made.add(kind)
@@ -399,7 +396,7 @@ class Reached:
         atoms = atoms and not _is_optimizer(kind)
         for base in kind.__mro__[:-1]:
             self._add_class(base, base.__name__, False)
-        for slot in _slots(kind) if _is_users(kind) else ():
+        for slot in _slots(kind):
             self._visit(getattr(value, slot, None), f"{name}.{slot}", depth + 1, atoms)
         if type(own) is not dict:
             return
