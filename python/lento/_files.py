@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _core, errors
 from ._fail import fail, names_errors
+from ._recording import current
 
 __all__ = ["load", "load_metadata", "save"]
 
@@ -55,6 +56,8 @@ def load(path: str | bytes | os.PathLike[str], prefix: str = "") -> Any:
     With a prefix only the names that begin with it, without it; there has to be one. Raises FileError for what is
     missing or malformed.
     """
+    if current.recording is not None:
+        current.recording.refuse("lento.load() is called inside; load outside, as the file may change")
     name, end = _split(path)
     if end != ".npy":
         return _core._load(name, prefix)

@@ -32,7 +32,7 @@ ATOMS: frozenset[type] = frozenset(
 _ASKED_ANEW = ("lr", "step_count")
 
 #: Where one of them is used, any attribute may be meant.
-_READERS_OF_ANY_NAME = frozenset({"getattr", "vars", "__dict__", "attrgetter", "eval", "exec"})
+_READERS_OF_ANY_NAME = frozenset({"getattr", "hasattr", "vars", "__dict__", "attrgetter", "eval", "exec"})
 _MAKERS = ("__init__", "__new__", "__post_init__")
 #: Modules of the standard library whose objects are walked as those of the user.
 _PLAIN_HOLDERS = ("types", "argparse", "collections")

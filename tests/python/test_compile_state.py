@@ -321,6 +321,25 @@ def test_f3_python_state_that_changes_is_seen(what: str) -> None:
     assert counts["freeze.hit"] == 4
 
 
+def test_f3_an_attribute_that_takes_the_place_of_another() -> None:
+    space = types.SimpleNamespace(a=1.0)
+    g = lento.compile(lambda x: x * (2 if hasattr(space, "b") else 1))
+    for _ in range(3):
+        assert g(t(1)).tolist() == [1]
+    del space.a
+    space.b = 1.0
+    assert g(t(1)).tolist() == [2]
+
+
+def test_f4_a_file_that_is_read_inside(tmp_path: Any) -> None:
+    def calls(g: Callable[..., Any], i: int) -> list[float]:
+        lento.save(path, t(i))
+        return list(g(t(1)).tolist())
+
+    path = tmp_path / "x.npy"
+    told(lambda x: x * lento.load(path), calls, "lento.load() is called inside")
+
+
 def test_f3_sets_that_are_arguments() -> None:
     f = lambda x, s: x * len(s)  # noqa: E731
     g = lento.compile(f)
