@@ -270,21 +270,26 @@ PyObject* call_known(CompiledObject* self, PyObject* const* args, std::size_t co
                   entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     if (!entry->is_frozen) {
       count_freeze_fallback();
+      handles.clear();
       return PyObject_Vectorcall(self->function, args, count, names);
     }
+    const char* why = nullptr;
     if (const Place* changed = entry->check_places(handles)) {
-      return call_record(self, args, count, names, changed->name.c_str(), entry->key.get());
-    }
-    if (!entry->same_aliases(handles))
-      return call_record(self, args, count, names, "which handles are the same tensor", entry->key.get());
-    if (entry->verify_every != 0 && --entry->until_verified == 0) {
+      why = changed->name.c_str();
+    } else if (!entry->same_aliases(handles)) {
+      why = "which handles are the same tensor";
+    } else if (entry->verify_every != 0 && --entry->until_verified == 0) {
       entry->until_verified = entry->verify_every;
-      return call_record(self, args, count, names, "verify", entry->key.get());
+      why = "verify";
+    } else {
+      Attempt attempt = run(*entry, {args, count, names}, std::move(handles));
+      if (attempt.result) return attempt.result.release();
+      why = attempt.changed;
     }
-    Attempt attempt = run(*entry, {args, count, names}, std::move(handles));
-    if (attempt.result) return attempt.result.release();
-    return call_record(self, args, count, names, attempt.changed, entry->key.get());
+    handles.clear();  // what the function replaces may go
+    return call_record(self, args, count, names, why, entry->key.get());
   }
+  handles.clear();
   return call_record(self, args, count, names, "", Py_None);
 }
 
