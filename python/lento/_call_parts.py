@@ -159,6 +159,9 @@ def stored_places(before: Reached, after: Reached, outside: set[int]) -> tuple[l
                     stored.append(place)
             elif place.value.id not in outside:
                 raise CannotFreeze(f"it keeps a tensor where none was: {place.name}")
+        elif known is not None and place.kind == LENGTH and place.key == known.key:
+            if any(a is not b for a, b in zip(place.value or (), known.value or (), strict=True)):
+                raise CannotFreeze(f"it changes {place.name}")
         elif known is not None and (
             (place.kind == LENGTH and place.key != known.key)
             or (place.holds == ATOM and (known.holds != ATOM or known.value != place.value))

@@ -287,7 +287,7 @@ class Reached:
             for i, item in enumerate(value if len(value) <= _MOST_ITEMS else ()):
                 self._add(LIST, value, i, item, f"{name}[{i}]", depth, atoms, False)
         elif isinstance(value, dict):
-            self._found.append((Place(LENGTH, SAME, value, len(value), None, f"the length of {name}"), False))
+            self._found.append((_keys(value, f"the keys of {name}"), False))
             for key, item in list(value.items()) if len(value) <= _MOST_ITEMS else ():
                 self._add(DICT, value, key, item, f"{name}[{key!r}]", depth, atoms, False)
         elif isinstance(value, type):
@@ -401,9 +401,16 @@ class Reached:
         if type(own) is not dict:
             return
         # An attribute that is new may hide one of the class.
-        self._found.append((Place(LENGTH, SAME, own, len(own), None, f"the attributes of {name}"), False))
+        what = f"the attributes of {name}"
+        place = _keys(own, what) if _is_users(kind) else Place(LENGTH, SAME, own, len(own), None, what)
+        self._found.append((place, False))
         for key, item in list(own.items()):
             self._add(DICT, own, key, item, f"{name}.{key}", depth, atoms, True)
+
+
+def _keys(known: dict[Any, Any], name: str) -> Place:
+    """What keys a dict has, and their order."""
+    return Place(LENGTH, SAME, known, len(known), tuple(known) if len(known) <= _MOST_ITEMS else None, name)
 
 
 def _is_optimizer(kind: type) -> bool:

@@ -153,10 +153,24 @@ PyObject* found_at(const Place& place) {
   return nullptr;
 }
 
+/// Whether a dict has these keys, in this order; any if they are None.
+bool has_keys(PyObject* dict, PyObject* keys) {
+  if (!PyTuple_CheckExact(keys)) return true;
+  Py_ssize_t position = 0;
+  PyObject* key = nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) {
+    if (PyDict_Next(dict, &position, &key, nullptr) == 0) return false;
+    PyObject* const expected = PyTuple_GET_ITEM(keys, i);
+    if (key != expected && !same_atom(key, expected)) return false;
+  }
+  return true;
+}
+
 bool holds(const Place& place, Handles& handles) {
   if (place.kind == Place::Kind::length) {
     PyObject* const container = place.container.get();
-    return (PyDict_Check(container) ? PyDict_GET_SIZE(container) : PySequence_Fast_GET_SIZE(container)) == place.index;
+    if (!PyDict_Check(container)) return PySequence_Fast_GET_SIZE(container) == place.index;
+    return PyDict_GET_SIZE(container) == place.index && has_keys(container, place.expected.get());
   }
   PyObject* const found = found_at(place);
   switch (place.holds) {

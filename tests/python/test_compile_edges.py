@@ -387,3 +387,39 @@ def test_f3_a_host_number_that_is_no_number_any_more_is_recorded() -> None:
         g(lento.ones(2))
     box.k = np.float32(0.25)
     assert g(lento.ones(2)).tolist() == [0.25, 0.25]
+
+
+# --- the keys of dicts ---
+
+
+def test_f2_the_order_of_a_dict_and_the_names_of_attributes_are_looked_at() -> None:
+    numbers = {"a": 1.0, "b": 2.0}
+    box = Box()
+    box.w = 1.0
+
+    def first(x: lento.Tensor) -> lento.Tensor:
+        return x * next(iter(numbers.values()))
+
+    def has(x: lento.Tensor) -> lento.Tensor:
+        return x * (2.0 if hasattr(box, "w") else 3.0)
+
+    g, h = frozen(first, lento.ones(2)), frozen(has, lento.ones(2))
+    numbers["a"] = numbers.pop("a")
+    assert g(lento.ones(2)).tolist() == [2.0, 2.0]
+    del box.w
+    box.k = 1.0
+    assert h(lento.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_f4_a_call_that_changes_the_order_of_a_dict_is_told() -> None:
+    numbers = {"a": 1.0, "b": 2.0}
+
+    def f(x: lento.Tensor) -> lento.Tensor:
+        name, number = next(iter(numbers.items()))
+        numbers[name] = numbers.pop(name)
+        return x * number
+
+    g = lento.compile(f)
+    with pytest.warns(RuntimeWarning, match="the keys of numbers"):
+        for i in range(6):
+            assert g(lento.ones(2)).tolist() == [1.0 + i % 2] * 2
