@@ -176,8 +176,9 @@ constexpr int kMostAttempts = 64;  // of calls whose tensors other threads chang
 
 /// Runs a frozen call. Another thread may run where the GIL is given up, and Python code where numbers are asked for;
 /// then everything is looked at again before anything is changed, and read again where it is another one. So a call is
-/// one step for others, as long as it is frozen.
-Attempt run(FrozenEntry& entry, const Given& given, Handles handles) {
+/// one step for others, as long as it is frozen. `handles` are those that were found; they may be other ones at the
+/// end.
+Attempt run(FrozenEntry& entry, const Given& given, Handles& handles) {
   const PythonSourceScope source;
   const CallScope scope("compile", Source{});
   std::vector<PyRef> made;
@@ -282,7 +283,7 @@ PyObject* call_known(CompiledObject* self, PyObject* const* args, std::size_t co
       entry->until_verified = entry->verify_every;
       why = "verify";
     } else {
-      Attempt attempt = run(*entry, {args, count, names}, std::move(handles));
+      Attempt attempt = run(*entry, {args, count, names}, handles);
       if (attempt.result) return attempt.result.release();
       why = attempt.changed;
     }
