@@ -54,9 +54,9 @@ class LENTO_API CompiledCalls {
   /// One call, from the look at its arguments to its end.
   class LENTO_API Call {
    public:
-    /// `type` tells apart the types of arguments; `values()` is what is no tensor among them, and `same(values)`
-    /// whether that is as it was.
-    Call(CompiledCalls& calls, const CallHandles& arguments, std::type_index type,
+    /// The tensors of the arguments, and what CallHandles calls their form. `type` tells apart the types of arguments;
+    /// `values()` is what is no tensor among them, and `same(values)` whether that is as it was.
+    Call(CompiledCalls& calls, std::vector<Tensor*> handles, std::string form, std::type_index type,
          const std::function<bool(const std::any& values)>& same, const std::function<std::any()>& values,
          const std::source_location& site);
     ~Call();
@@ -112,7 +112,8 @@ auto compiled_call(F& function, CompiledCalls& calls, const std::source_location
     return values != nullptr && *values == std::tuple_cat(signature_of(args)...);
   };
   const auto values = [&] { return std::any(std::tuple_cat(signature_of(args)...)); };
-  CompiledCalls::Call one(calls, handles, typeid(std::tuple<std::remove_cvref_t<Args>...>*), same, values, site);
+  CompiledCalls::Call one(calls, std::move(handles.handles), std::move(handles.form),
+                          typeid(std::tuple<std::remove_cvref_t<Args>...>*), same, values, site);
   std::vector<Tensor> results;
   if (one.run(results)) {
     if constexpr (kGives) return tree::unflatten(*std::any_cast<Result>(&one.form()), results, site);

@@ -61,16 +61,6 @@ Scalar host_number(const std::function<Scalar()>& function) {
 
 namespace detail {
 
-void CallHandles::enter(std::string_view name) {
-  form += name;
-  form += '(';
-}
-
-bool CallHandles::module(nn::Module& m) {
-  form += m.training ? '+' : '-';
-  return true;
-}
-
 /// One signature.
 struct Known {
   Known(std::type_index t, std::string f, std::vector<Like> h, std::uint8_t d, std::any v)
@@ -126,22 +116,22 @@ struct [[gnu::visibility("hidden")]] CompiledCalls::Call::State {
   std::optional<std::string> disagreement(const Recorded& last, const Recorded& now) const;
 };
 
-CompiledCalls::Call::Call(CompiledCalls& calls, const CallHandles& arguments, std::type_index type,
+CompiledCalls::Call::Call(CompiledCalls& calls, std::vector<Tensor*> handles, std::string form, std::type_index type,
                           const std::function<bool(const std::any&)>& same, const std::function<std::any()>& values,
                           const std::source_location& site)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.table = calls.table_;
   state.site = site;
-  state.handles = arguments.handles;
-  std::vector<Like> handles;
+  state.handles = std::move(handles);
+  std::vector<Like> like;
   for (const Tensor* handle : state.handles) {
     if (!handle->defined()) {
       state.is_inside = true;  // the function says what is wrong
       return;
     }
     const TensorState& tensor = state_of(*handle);
-    handles.push_back({tensor.dtype, tensor.shape, tensor.device});
+    like.push_back({tensor.dtype, tensor.shape, tensor.device});
   }
   std::vector<Tensor*> sorted = state.handles;
   std::ranges::sort(sorted);
@@ -151,15 +141,15 @@ CompiledCalls::Call::Call(CompiledCalls& calls, const CallHandles& arguments, st
   const std::uint8_t device = Device().id();
   const std::lock_guard lock(table.mutex);
   const auto found = std::ranges::find_if(table.signatures, [&](const auto& known) {
-    return known->type == type && known->device == device && known->handles == handles &&
-           known->form == arguments.form && same(known->values);
+    return known->type == type && known->device == device && known->handles == like && known->form == form &&
+           same(known->values);
   });
   if (found != table.signatures.end()) {
     state.known = *found;
     std::rotate(table.signatures.begin(), found, found + 1);
     return;
   }
-  state.known = std::make_shared<Known>(type, arguments.form, std::move(handles), device, values());
+  state.known = std::make_shared<Known>(type, std::move(form), std::move(like), device, values());
   table.signatures.insert(table.signatures.begin(), state.known);
   if (table.signatures.size() > kMostSignatures) table.signatures.pop_back();
 }
