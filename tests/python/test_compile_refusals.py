@@ -142,9 +142,7 @@ def test_f4_verify_raises_where_the_frozen_call_differs() -> None:
     np.testing.assert_array_equal(g(ones()).numpy(), [2, 2, 2])
     np.testing.assert_array_equal(g(ones()).numpy(), [2, 2, 2])
     np.testing.assert_array_equal(g(ones()).numpy(), [2, 2, 2])
-    with pytest.raises(
-        RuntimeError, match=r"would give something else.*the number 3\.0 was 2\.0.*test_compile_refusals\.py"
-    ):
+    with pytest.raises(RuntimeError, match=r"give something else.*the number 3\.0 was 2\.0.*test_compile_refusals\.py"):
         g(ones())
 
 
