@@ -80,7 +80,7 @@ class _HostNumber:
 
     @__class__.setter
     def __class__(self, kind: Any) -> None:
-        raise TypeError("the class of a number stays what it is")
+        raise fail(TypeError, "the class of a number stays what it is")
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._value, name)
