@@ -54,3 +54,18 @@ def told(f: Callable[..., Any], calls: Callable[[Callable[..., Any]], Any], matc
     assert match in messages[0]
     assert counts["freeze.hit"] == 0
     assert "is not frozen" in lento.explain()
+
+
+def told_as_plain(f: Callable[..., Any], calls: Callable[[Callable[..., Any], int], Any], match: str) -> None:
+    """The same, where each call gives something else: what the function gives, called as often without `compile`."""
+    expected = [calls(f, i) for i in range(5)]
+    g = lento.compile(f)
+    counts = Counts()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        given = [calls(g, i) for i in range(5)]
+    messages = [str(warning.message) for warning in caught]
+    assert given == expected
+    assert len(messages) == 1, messages
+    assert match in messages[0]
+    assert counts["freeze.hit"] == 0

@@ -15,6 +15,9 @@ import lento
 import numpy as np
 import pytest
 from engine import Counts
+from frozen_functions import warnings_are_errors
+
+__all__ = ["warnings_are_errors"]  # a fixture for all tests here
 
 
 class Box:
@@ -22,13 +25,6 @@ class Box:
 
     w: Any
     k: Any
-
-
-@pytest.fixture(autouse=True)
-def warnings_are_errors() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
 
 
 @pytest.fixture

@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import lento
 import numpy as np
 import pytest
 from engine import Counts
+from frozen_functions import t, told_as_plain, warnings_are_errors
 
-
-def t(*values: float) -> lento.Tensor:
-    return lento.asarray(np.array(values, np.float32))
-
-
-@pytest.fixture(autouse=True)
-def warnings_are_errors() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
-
-
-def told(f: Callable[..., Any], calls: Callable[[Callable[..., Any], int], Any], match: str) -> None:
-    """It is told once, and each call does what the function does."""
-    expected = [calls(f, i) for i in range(5)]
-    g = lento.compile(f)
-    counts = Counts()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        given = [calls(g, i) for i in range(5)]
-    messages = [str(warning.message) for warning in caught]
-    assert given == expected
-    assert len(messages) == 1, messages
-    assert match in messages[0]
-    assert counts["freeze.hit"] == 0
+__all__ = ["warnings_are_errors"]  # a fixture for all tests here
 
 
 # --- F4: numbers of the host that Python looks at ---
@@ -81,7 +58,7 @@ def test_f4_a_host_number_that_python_looks_at(use: str, kind: type) -> None:
         return [leaf.tolist() if isinstance(leaf, lento.Tensor) else (type(leaf), leaf) for leaf in found]
 
     now: list[Any] = [0]
-    told(lambda x: USES[use](lento.host_number(lambda: now[0]), x), calls, "lento.host_number")
+    told_as_plain(lambda x: USES[use](lento.host_number(lambda: now[0]), x), calls, "lento.host_number")
 
 
 def test_f4_a_host_number_that_is_a_length() -> None:
@@ -94,7 +71,7 @@ def test_f4_a_host_number_that_is_a_length() -> None:
         return lento.arange(k) * k
 
     now = [1]
-    told(f, calls, "lento.host_number")
+    told_as_plain(f, calls, "lento.host_number")
 
 
 def test_f4_a_host_number_that_is_kept() -> None:
@@ -111,7 +88,7 @@ def test_f4_a_host_number_that_is_kept() -> None:
 
     log, now = Log(), [0.0]
     log.last = 1.0
-    told(f, calls, "keeps a number from lento.host_number: log.last")
+    told_as_plain(f, calls, "keeps a number from lento.host_number: log.last")
 
 
 @pytest.mark.parametrize("number", [True, np.float32(2), np.float64(2), np.int64(2)])

@@ -15,7 +15,7 @@ import types
 import warnings
 import weakref
 from collections import UserDict, deque, namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
@@ -23,32 +23,9 @@ import lento
 import numpy as np
 import pytest
 from engine import Counts
+from frozen_functions import t, told_as_plain, warnings_are_errors
 
-
-def t(*values: float) -> lento.Tensor:
-    return lento.asarray(np.array(values, np.float32))
-
-
-@pytest.fixture(autouse=True)
-def warnings_are_errors() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
-
-
-def told(f: Callable[..., Any], calls: Callable[[Callable[..., Any], int], Any], match: str) -> None:
-    """It is told once, and each call does what the function does."""
-    expected = [calls(f, i) for i in range(5)]
-    g = lento.compile(f)
-    counts = Counts()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        given = [calls(g, i) for i in range(5)]
-    messages = [str(warning.message) for warning in caught]
-    assert given == expected
-    assert len(messages) == 1, messages
-    assert match in messages[0]
-    assert counts["freeze.hit"] == 0
+__all__ = ["warnings_are_errors"]  # a fixture for all tests here
 
 
 # --- F4: stores into arguments ---
@@ -65,7 +42,7 @@ def test_f4_stores_into_a_dict_that_is_an_argument() -> None:
             g(p, t(1))
         return list(p["a"].tolist())
 
-    told(f, calls, "stores into an argument, argument 0")
+    told_as_plain(f, calls, "stores into an argument, argument 0")
 
 
 def test_f4_stores_into_a_list_that_is_an_argument() -> None:
@@ -81,8 +58,8 @@ def test_f4_stores_into_a_list_that_is_an_argument() -> None:
             g(xs)
         return [x.tolist() for x in xs[1]]
 
-    told(replace, calls, "stores into an argument, argument 0[1]")
-    told(append, calls, "stores into an argument, argument 0[1]")
+    told_as_plain(replace, calls, "stores into an argument, argument 0[1]")
+    told_as_plain(append, calls, "stores into an argument, argument 0[1]")
 
 
 # --- F4: tensors that are kept where nobody looks ---
@@ -337,7 +314,7 @@ def test_f4_a_file_that_is_read_inside(tmp_path: Any) -> None:
         return list(g(t(1)).tolist())
 
     path = tmp_path / "x.npy"
-    told(lambda x: x * lento.load(path), calls, "lento.load() is called inside")
+    told_as_plain(lambda x: x * lento.load(path), calls, "lento.load() is called inside")
 
 
 def test_f3_sets_that_are_arguments() -> None:
