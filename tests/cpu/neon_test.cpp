@@ -1,32 +1,20 @@
 // Code for ARM processors: objects are made of every kind of kernel. Nothing here can run them.
 #include "backends/cpu/code/jit.h"
+#include "cpu/arm_target.h"
 #include "cpu/random_kernel.h"
 #include "ir/op_elementwise.gen.h"
 
 #include <gtest/gtest.h>
-#include <llvm/Support/TargetSelect.h>
 
 #include <cstring>
 #include <string>
-
-extern "C" {
-void LLVMInitializeAArch64TargetInfo();
-void LLVMInitializeAArch64Target();
-void LLVMInitializeAArch64TargetMC();
-void LLVMInitializeAArch64AsmPrinter();
-}
 
 namespace lento::testing {
 namespace {
 
 class Neon : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-  }
+  static void SetUpTestSuite() { initialize_arm_target(); }
 };
 
 /// The machine that an ELF file says it is for.

@@ -51,12 +51,12 @@ TEST_F(Async, E1_StepReturnsBeforeTheWorkIsDone) {
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 3}));
 }
 
-TEST_F(Async, E1_WaitReturnsWhenItIsDone) {
-  const Tensor y = on_gate({1}) + 1;
-  step(gated_device());
+/// Another thread waits, for what comes through the gate once.
+template <class F>
+void expect_to_end_behind_gate(F&& waits) {
   std::atomic<bool> waited{false};
   std::thread waiter([&] {
-    wait({gated_device()});
+    waits();
     waited = true;
   });
   gate::wait_for_arrivals(1);
@@ -64,6 +64,12 @@ TEST_F(Async, E1_WaitReturnsWhenItIsDone) {
   gate::open(1);
   waiter.join();
   EXPECT_TRUE(waited);
+}
+
+TEST_F(Async, E1_WaitReturnsWhenItIsDone) {
+  const Tensor y = on_gate({1}) + 1;
+  step(gated_device());
+  expect_to_end_behind_gate([] { wait({gated_device()}); });
 }
 
 TEST_F(Async, E5_ALaterStepIsQueuedBehindTheValuesItReads) {
@@ -246,16 +252,7 @@ TEST_F(Async, E1_AStepDoesNotBlockForWhatTookLongerThanEstimated) {
 
 TEST_F(Async, E1_EvalThatWaitsReturnsWhenItIsDone) {
   const Tensor y = on_gate({1}) + 1;
-  std::atomic<bool> waited{false};
-  std::thread waiter([&] {
-    eval(y, {.wait = true});
-    waited = true;
-  });
-  gate::wait_for_arrivals(1);
-  EXPECT_FALSE(waited);
-  gate::open(1);
-  waiter.join();
-  EXPECT_TRUE(waited);
+  expect_to_end_behind_gate([&] { eval(y, {.wait = true}); });
   EXPECT_EQ(y.item<float>(), 2);
 }
 

@@ -14,6 +14,7 @@
 #include "backends/cpu/long_reduction.h"
 #include "backends/reference/interpret_kernel.h"
 #include "base/fail.h"
+#include "cpu/arm_target.h"
 #include "cpu/random_kernel.h"
 #include "ir/op.h"
 #include "ir/op_elementwise.gen.h"
@@ -22,7 +23,6 @@
 
 #include <fmt/format.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Support/TargetSelect.h>
 
 #include <atomic>
 #include <charconv>
@@ -35,13 +35,6 @@
 #include <set>
 #include <string_view>
 #include <thread>
-
-extern "C" {
-void LLVMInitializeAArch64TargetInfo();
-void LLVMInitializeAArch64Target();
-void LLVMInitializeAArch64TargetMC();
-void LLVMInitializeAArch64AsmPrinter();
-}
 
 namespace lento::testing {
 namespace {
@@ -381,10 +374,7 @@ void build_all(const std::vector<Task>& tasks, const std::filesystem::path& fold
 }
 
 int run(const std::filesystem::path& folder, std::size_t every) {
-  LLVMInitializeAArch64TargetInfo();
-  LLVMInitializeAArch64Target();
-  LLVMInitializeAArch64TargetMC();
-  LLVMInitializeAArch64AsmPrinter();
+  initialize_arm_target();
   set_num_threads(1);  // the parts of a reduction are recorded in order; cases are shared instead
   Tasks tasks;
   tasks.add_everything();
