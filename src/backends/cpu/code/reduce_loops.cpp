@@ -145,7 +145,7 @@ std::vector<Accumulator> ReduceLoops::accumulators_of(std::uint16_t pass, const 
       accumulator.lanes = emitter_.local(bytes * kReductionLanes);
     }
     if (searches) {
-      Accumulator::Search& search = accumulator.search.emplace();
+      FoundPositions& search = accumulator.search.emplace();
       search.best = emitter_.local(bytes * kReductionLanes);
       search.steps = emitter_.local(size_of(DType::int32) * width() * kReductionLanes);
       search.positions = emitter_.local(size_of(DType::int64) * width() * kReductionLanes);
