@@ -35,8 +35,6 @@ const CounterId kTrimmed = counter_id("graph.trimmed");
 const CounterId kHit = counter_id("plan.hit");
 const CounterId kImplicitSync = counter_id("sync.implicit");
 const CounterId kWaitSync = counter_id("sync.wait");
-const CounterId kEvaluated = counter_id("tensor.evaluated");
-const CounterId kNodes = counter_id("graph.nodes");
 const TimingId kSyncTime = timing_id("sync");
 
 /// What one evaluation of a tape computes and what it leaves behind. All marks have one byte per record.
@@ -149,12 +147,6 @@ std::unique_ptr<Run> bind_run(Tape& tape, TapeImage& image) {
   for (std::size_t k = 0; k < image.live.size(); ++k) install(*tape.handle(image.live[k]), run->outputs[k]);
   tape.clear();
   return run;
-}
-
-void count_run(const Run& run) {
-  count(kEvaluated, run.outputs.size());
-  count(kNodes, run.plan->graph.nodes.size());
-  if (!run.plan->program->fallbacks().empty()) note_fallbacks(*run.plan, *run.sources);
 }
 
 /// Which inputs nobody but the tape holds: a run that takes them out of it may write into them.

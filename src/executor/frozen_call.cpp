@@ -25,8 +25,6 @@ const CounterId kRecord = counter_id("freeze.record");
 const CounterId kFrozen = counter_id("freeze.hit");
 const CounterId kFallback = counter_id("freeze.fallback");
 const CounterId kHit = counter_id("plan.hit");
-const CounterId kEvaluated = counter_id("tensor.evaluated");
-const CounterId kNodes = counter_id("graph.nodes");
 
 /// The line of the first node that reads an input or a number.
 Source line_that_reads(const Graph& graph, OperandRef what) {
@@ -210,9 +208,7 @@ std::vector<Tensor> FrozenRun::bind() {
     outputs.push_back(make_tensor(run_->outputs.back()));
   }
   inputs_.clear();
-  count(kEvaluated, outputs.size());
-  count(kNodes, graph.nodes.size());
-  if (!plan_.plan->program->fallbacks().empty()) note_fallbacks(*plan_.plan, *run_->sources);
+  count_run(*run_);
   if (is_saved_) {
     SavedGraph saved{graph, plan_.plan};
     saved.graph.scalars = run_->scalars;

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/timings.h"
 #include "base/usable_devices.h"
+#include "executor/fallbacks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,8 @@ constexpr double kInlineMeasuredWhenWaiting = 20'000;
 
 const CounterId kInline = counter_id("launch.inline");
 const CounterId kQueued = counter_id("launch.worker");
+const CounterId kEvaluated = counter_id("tensor.evaluated");
+const CounterId kNodes = counter_id("graph.nodes");
 const TimingId kRunTime = timing_id("run");
 
 }  // namespace
@@ -48,6 +51,12 @@ FenceRef Run::start() noexcept {
     poison(*this, failure_of_exception(*this));
   }
   return {};
+}
+
+void count_run(const Run& run) {
+  count(kEvaluated, run.outputs.size());
+  count(kNodes, run.plan->graph.nodes.size());
+  if (!run.plan->program->fallbacks().empty()) note_fallbacks(*run.plan, *run.sources);
 }
 
 FenceRef Run::settle() noexcept {

@@ -29,6 +29,9 @@ struct Run final : Work {
   FenceRef settle() noexcept override;
 };
 
+/// Counts what the run is about to compute, and which of its ops fall back.
+void count_run(const Run& run);
+
 /// What a thread holds while it launches a run. No fork comes between while it lives.
 ///
 /// The order of the members matters: they end last to first. Forks may happen again before a run that is done lets go
